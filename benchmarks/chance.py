@@ -45,7 +45,7 @@ from gauntlet.games.capabilities import measures_of
 from gauntlet.games.contract import values_with_score
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
-from gauntlet.games.openspiel.means import chances, habits, written
+from gauntlet.games.openspiel.tree import chances, habits, written
 from gauntlet.games.playouts import RANDOM, probabilities
 from gauntlet.games.uno import Uno
 from gauntlet.games.uno.arena import UnoArena

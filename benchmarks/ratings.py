@@ -37,9 +37,10 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from gauntlet.stats.bradley_terry import ALPHA, SPREAD, penalised, spectral
+from gauntlet.papers.gamebench.bootstrap import ALPHA, DRAWS, as_gamebench, spectral
+from gauntlet.stats.bradley_terry import SPREAD, penalised
 from gauntlet.stats.matches import Matches, draw_by_deal
-from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
+from gauntlet.stats.ratings import By, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6

@@ -51,7 +51,7 @@ COMMANDS_IN_ROOMS = {"pipeline.plan.__main__": "pipeline"}
 
 NARROW: dict[str, tuple[str, ...]] = {
     "stats": ("stats",),
-    "games": ("common", "games", "stats.exploitability", "stats.observation"),
+    "games": ("common", "games"),
     "models": ("common", "models"),
     "agents": (
         *(
@@ -218,7 +218,7 @@ def test_a_planted_circle_is_found() -> None:
 def test_only_viewers_import_drawings() -> None:
     """So a drawing is not part of the fingerprint of the code that plays a match."""
     drawings = [name for name in MODULES if name.endswith("drawing")]
-    assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe_drawing"} <= set(drawings)
+    assert {"games.drawing", "games.uno.drawing", "games.tic_tac_toe.drawing"} <= set(drawings)
     users = {name for name, others in graph().items() if others & set(drawings)}
     viewers = (*drawings, "pipeline.viewer", "pipeline.pages")
     assert [name for name in sorted(users) if not within(name, viewers)] == []

@@ -63,17 +63,19 @@ class Scripted:
                 scripted_decision(decide(self.agent, turn, rng)) for _ in range(DRAWS * wanted - 1)
             )
             taken = [first.option, *(decision.option for decision in further)]
-            return Proposed(tuple(self._noisy(one, turn, rng) for one in taken))
+            count = len(turn.options)
+            return Proposed(
+                tuple(
+                    int(rng.integers(count)) if rng.random() < self.noise else option
+                    for option in taken
+                )
+            )
         left = sorted(range(len(turn.options)), key=lambda option: -first.scores[option])
         picked: list[int] = []
         while left and len(picked) < wanted:
             noisy = rng.random() < self.noise
             picked.append(left.pop(int(rng.integers(len(left))) if noisy else 0))
         return Proposed(tuple(picked))
-
-    def _noisy(self, option: int, turn: Turn, rng: np.random.Generator) -> int:
-        noisy = rng.random() < self.noise
-        return int(rng.integers(len(turn.options))) if noisy else option
 
 
 def scripted_decision(thinking: Thinking) -> Decision:
@@ -111,7 +113,12 @@ class Noisy(ABC):
     def judge(
         self, turn: Turn, leaves: Sequence[Node], rng: np.random.Generator
     ) -> Generator[Question, Answer, list[Judged]]:
-        return [Judged(self._voted(self._worth(turn, leaf, rng), rng)) for leaf in leaves]
+        judged = []
+        for leaf in leaves:
+            worth = self._worth(turn, leaf, rng)
+            noisy, figures = rng.random((2, self.votes))
+            judged.append(Judged(float(np.where(noisy < self.noise, figures, worth).mean())))
+        return judged
         yield
 
     def _worth(self, turn: Turn, leaf: Node, rng: np.random.Generator) -> float:
@@ -124,10 +131,6 @@ class Noisy(ABC):
     @abstractmethod
     def worth(self, turn: Turn, state: Any, rng: np.random.Generator) -> float:
         """The value, from 0 to 1, of a non-terminal state."""
-
-    def _voted(self, worth: float, rng: np.random.Generator) -> float:
-        noisy, figures = rng.random((2, self.votes))
-        return float(np.where(noisy < self.noise, figures, worth).mean())
 
 
 @dataclass(frozen=True)

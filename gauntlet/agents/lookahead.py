@@ -169,7 +169,9 @@ class Tree:
         self, turn: Turn, mover: Mover, opponent: Mover, judge: Judge, rng: np.random.Generator
     ) -> Generator[Question, Answer, Thought]:
         """Build the tree for this turn, level by level."""
-        root = Node(state=_start(turn, rng), turn=turn)
+        known = nothing_hidden(turn.game) or isinstance(turn.game, Sampled)
+        state = sample(turn.game, turn.observation, rng) if known else None
+        root = Node(state=state, turn=turn)
         asked: list[Any] = [mover.propose([turn], self.n1, rng), judge.prepare(turn, rng)]
         (proposed,), (ready, answers) = yield from gather_all(asked)
         told: list[Note] = [*proposed.answers, *answers]
@@ -264,9 +266,3 @@ def side(turn: Turn) -> frozenset[int]:
     """The seats that the player of the turn wants to do well."""
     seen = turn.observation
     return frozenset({seen.seat, *seen.team, beneficiary(turn)})
-
-
-def _start(turn: Turn, rng: np.random.Generator) -> Any:
-    """A state consistent with what the seat knows; None if the game gives none."""
-    known = nothing_hidden(turn.game) or isinstance(turn.game, Sampled)
-    return sample(turn.game, turn.observation, rng) if known else None

@@ -116,7 +116,10 @@ class Search:
             path = self._selected(root)
             if path[-1].depth < self.depth:
                 yield from self._simulated(world, path)
-            _backed_up(path)
+            total = 0.0
+            for node in reversed(path):
+                total += node.reward
+                node.totals.append(total)
         return root
 
     def _selected(self, root: Node[S, A]) -> list[Node[S, A]]:
@@ -161,10 +164,3 @@ def best_total(node: Node[S, A]) -> float:
 def _visited(node: Node[S, A], visit: Visit[S, A]) -> None:
     node.visit = visit
     node.children = [Node(choice, node) for choice in visit.choices]
-
-
-def _backed_up(path: Sequence[Node[S, A]]) -> None:
-    total = 0.0
-    for node in reversed(path):
-        total += node.reward
-        node.totals.append(total)

@@ -27,7 +27,7 @@ from gauntlet.agents.base import (
     prepared,
     questions,
 )
-from gauntlet.games.base import Fact, Game, Observation
+from gauntlet.games.base import Game, Observation
 from gauntlet.models.base import Prompt, Request, Score
 
 Result = TypeVar("Result")
@@ -63,12 +63,9 @@ class Noisy:
 def vary(observation: Observation) -> Observation:
     """Reverse the order of the facts, public and private ones separately. A fact is a line under
     its own name, so the order carries no information."""
-    return replace(observation, facts=_reversed(observation.facts))
-
-
-def _reversed(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    facts = observation.facts
     kinds = {own: [fact for fact in facts if fact.own is own] for own in (False, True)}
-    return tuple(kinds[fact.own].pop() for fact in facts)
+    return replace(observation, facts=tuple(kinds[fact.own].pop() for fact in facts))
 
 
 def spaced(prompt: Prompt) -> Prompt:
@@ -83,16 +80,13 @@ def _spacing(
     try:
         question = next(thinking)
         while True:
-            question = thinking.send((yield _vary_question(question)))
+            several = isinstance(question, tuple)
+            question = thinking.send(
+                (yield tuple(map(_spaced, question)) if several else _spaced(question))
+            )
     except StopIteration as stop:
         result: Result = stop.value
         return result
-
-
-def _vary_question(question: Question) -> Question:
-    if isinstance(question, tuple):
-        return tuple(map(_spaced, question))
-    return _spaced(question)
 
 
 def _spaced(request: Request) -> Request:

@@ -16,6 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from gauntlet.common.errors import IllegalAction
+
 S = TypeVar("S")
 
 Action = int
@@ -229,3 +231,17 @@ class Game(Protocol[S]):
     def show(self, state: S) -> str:
         """Draw the whole state, hidden parts included, in a few lines of text."""
         ...
+
+
+def only_move(
+    game: Game[S], state: S, moves: Sequence[Action], legal: Sequence[Action] | None = None
+) -> Action:
+    """Return the move of `moves` in a game whose seats move in turn. legal: the legal actions, if
+    they are known. Raises IllegalAction unless there is one move, and it is legal."""
+    seats = game.to_move(state)
+    if not seats or len(moves) != 1:
+        raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{game.show(state)}")
+    (move,) = moves
+    if fault := move_fault(move, game.legal(state, seats[0]) if legal is None else legal):
+        raise IllegalAction(f"move {move} {fault} in\n{game.show(state)}")
+    return move

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gauntlet.stats import checks, observation
+from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
 
 FLOOR = 0.001
@@ -67,7 +67,7 @@ def brier(forecasts: ArrayLike, truth: ArrayLike) -> Floats:
 
 def distance(forecasts: ArrayLike, exact: ArrayLike) -> Floats:
     """Return sum (q - p)^2 of each forecast from the exact probabilities, from 0 to 2."""
-    return observation.brier(exact, forecasts)
+    return np.asarray(np.square(np.subtract(forecasts, exact)).sum(-1), float)
 
 
 def log_score(forecasts: ArrayLike, truth: ArrayLike, floor: float = FLOOR) -> Floats:

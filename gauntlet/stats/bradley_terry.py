@@ -18,8 +18,6 @@ from gauntlet.stats.checks import Floats
 
 Ints = NDArray[np.int64]
 
-ALPHA = 0.001
-"""Added to every rate of the Markov chain by GameBench's published code."""
 SPREAD = 5.0
 """Standard deviation of the penalised fit's prior, in log odds: 870 Elo points."""
 FLAT = 1000.0
@@ -35,25 +33,6 @@ AT_ONCE = 200_000
 """Table entries processed per batch."""
 
 
-def spectral(wins: ArrayLike, alpha: float = ALPHA) -> Floats:
-    """Return the iterative Luce spectral ratings of (..., k, k) tables of wins, each table centred
-    on 0: (..., k).
-
-    L. Maystre and M. Grossglauser (2015), NIPS 28, 172-180, with `alpha` > 0 added to each rate of
-    the Markov chain and its weights kept to a sum of k. The chain is stationary where, for every i,
-
-        sum_j w_ij - n_ij P(i beats j) = alpha k (exp(b_i) - 1),    n_ij = w_ij + w_ji,
-
-    which maximises the log-likelihood less alpha k sum_i (exp(b_i) - b_i): worths exp(b) with the
-    prior Gamma(alpha k, alpha k), per log worth. Newton's method finds that point, so the number of
-    iterations does not matter. Raises ValueError for invalid tables and alpha <= 0.
-    """
-    tables = _tables(wins)
-    if not alpha > 0:
-        raise ValueError(f"alpha must be above 0, got {alpha:g}")
-    return _fitted(tables, worth=alpha * tables.shape[-1], precision=0.0)
-
-
 def penalised(wins: ArrayLike, spread: float = SPREAD, teams: Floats | None = None) -> Floats:
     """Return the ratings of (..., k, k) tables of wins by maximum likelihood with a prior N(0,
     spread^2) on each rating, each table centred on 0: (..., players).
@@ -62,10 +41,9 @@ def penalised(wins: ArrayLike, spread: float = SPREAD, teams: Floats | None = No
     elsewhere. The maximum is unique even where some players never met. Raises ValueError for
     invalid tables and spread <= 0.
     """
-    tables = _tables(wins)
     if not spread > 0:
         raise ValueError(f"spread must be above 0, got {spread:g}")
-    return _fitted(tables, worth=0.0, precision=spread**-2, teams=teams)
+    return fitted(wins, spread**-2, teams=teams)
 
 
 def pulled(wins: Floats, pull: Floats, start: Floats, teams: Floats | None = None) -> Floats:
@@ -113,7 +91,14 @@ def beats(ratings: ArrayLike) -> Floats:
     return found
 
 
-def _tables(wins: ArrayLike) -> Floats:
+def fitted(
+    wins: ArrayLike, precision: float, worth: float = 0.0, teams: Floats | None = None
+) -> Floats:
+    """Return the ratings b of (..., k, k) tables of wins, each table centred on 0, that maximise
+    the log-likelihood less worth (exp(b) - b) + precision b^2 / 2: (..., players).
+
+    Raises ValueError for invalid tables.
+    """
     tables = np.asarray(wins, float)
     if tables.ndim < 2 or tables.shape[-1] != tables.shape[-2] or tables.shape[-1] < 2:
         raise ValueError(
@@ -123,11 +108,6 @@ def _tables(wins: ArrayLike) -> Floats:
         raise ValueError("a weight of wins is finite and 0 or more")
     if np.einsum("...ii->...", tables).any():
         raise ValueError("nobody plays against itself: the diagonal of a table of wins is 0")
-    return tables
-
-
-def _fitted(tables: Floats, worth: float, precision: float, teams: Floats | None = None) -> Floats:
-    """Centre the ratings: a small prior hardly determines their mean."""
     k = tables.shape[-1]
     players = k if teams is None else teams.shape[1]
     flat = tables.reshape(-1, k, k)
@@ -139,7 +119,7 @@ def _fitted(tables: Floats, worth: float, precision: float, teams: Floats | None
         some = np.moveaxis(flat[at : at + step], 0, -1)
         close = np.repeat(start, some.shape[-1], axis=1)
         fits[at : at + step] = _newton(some, close, worth, precision, teams=teams).T
-    centred: Floats = fits - fits.mean(1, keepdims=True)
+    centred: Floats = fits - fits.mean(1, keepdims=True)  # a small prior hardly fixes their mean
     return centred.reshape(*tables.shape[:-2], players)
 
 

@@ -180,7 +180,12 @@ def score(
     rng = np.random.default_rng(seed)
     noisy = _noisy(decisions, threshold, tie, draws, rng)
     sums = _by_game(np.stack((figures, *noisy)), decisions.games)
-    resamples = _resampled(sums, rng)
+    even = np.full(sums.shape[-1], 1 / sums.shape[-1])
+    blocks = [
+        sums @ rng.multinomial(len(even), even, size=BLOCK).T.astype(float)
+        for _ in range(REPLICATES // BLOCK)
+    ]
+    resamples = np.concatenate(blocks, axis=-1)  # (levels, figures, replicates)
     games = int(np.count_nonzero(sums[0, 0]))
     hits, places = (
         _estimate(sums.sum(-1, keepdims=True)[:, at], resamples[:, at], games, limits, level)
@@ -199,12 +204,6 @@ def by_chance(decisions: Decisions, threshold: float, tie: Tie = "min") -> tuple
     return float(np.mean(np.equal(each, 1.0))), float(np.mean(each))
 
 
-def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
-    """Return the change of a mean rank in percent of its range: 100 (new - old) / (K - 1)."""
-    change: Floats = 100.0 * np.subtract(new, old) / (options - 1)
-    return change
-
-
 def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: Tie) -> Floats:
     """Return whether each decision is critical, and if so its hit and rank: (3, ..., decisions)."""
     counts = critical(values, threshold).astype(float)
@@ -212,24 +211,17 @@ def _figures(values: Floats, chosen: NDArray[np.int64], threshold: float, tie: T
     return np.stack((counts, counts * (places == 1.0), counts * places))
 
 
-def _covariance_roots(decisions: Decisions) -> Floats:
-    """Return roots L of the values' covariances, L @ L.T: shape (decisions, K, K).
-
-    For shares p with joint shares q from n playouts, the covariances are (q - p p') / n.
-    """
-    n, p = decisions.playouts, decisions.values
-    covariances = (decisions.together / n - p[:, :, None] * p[:, None, :]) / n
-    sizes, axes = np.linalg.eigh(covariances)
-    roots: Floats = axes * np.sqrt(np.clip(sizes, 0.0, None))[:, None, :]
-    return roots
-
-
 def _noisy(
     decisions: Decisions, threshold: float, tie: Tie, draws: int, rng: np.random.Generator
 ) -> Floats:
     """Like `_figures`, with the values' noise raised to each further level of NOISE: means over the
     draws, shape (levels - 1, 3, decisions)."""
-    means, roots = decisions.values, _covariance_roots(decisions)
+    # Roots L of the values' covariances, L @ L.T, which for shares p with joint shares q from n
+    # playouts are (q - p p') / n: shape (decisions, K, K).
+    n, means = decisions.playouts, decisions.values
+    covariances = (decisions.together / n - means[:, :, None] * means[:, None, :]) / n
+    sizes, axes = np.linalg.eigh(covariances)
+    roots = axes * np.sqrt(np.clip(sizes, 0.0, None))[:, None, :]
     added = [sqrt(level**2 - 1) for level in NOISE[1:]]
     sums = np.zeros((len(added), 3, len(means)))
     batch = max(1, AT_ONCE // means.size)
@@ -249,17 +241,6 @@ def _by_game(figures: Floats, games: NDArray[np.int64]) -> Floats:
     for at in np.ndindex(figures.shape[:-1]):
         sums[at] = np.bincount(labels, weights=figures[at])
     return sums
-
-
-def _resampled(sums: Floats, rng: np.random.Generator) -> Floats:
-    """Return the sums of each bootstrap replicate: shape (levels, figures, replicates)."""
-    games = sums.shape[-1]
-    even = np.full(games, 1 / games)
-    blocks = [
-        sums @ rng.multinomial(games, even, size=BLOCK).T.astype(float)
-        for _ in range(REPLICATES // BLOCK)
-    ]
-    return np.concatenate(blocks, axis=-1)
 
 
 def _estimate(sums: Floats, resamples: Floats, games: int, span: Limits, level: float) -> Estimate:

@@ -154,17 +154,11 @@ def front(matches: Matches, spent: Spent, ties: Ties, draws: int = DRAWS, seed: 
     better[one, other], better[other, one] = below, above
     better[matches.played == 0] = better[:, matches.played == 0] = np.nan
     p = np.maximum(better, costs.cheaper())
-    dominates = holm(p.ravel()).reshape(k, k)
-    return Front(costs, dominates, _share(matches, costs, ties, draws, seed))
-
-
-def _share(matches: Matches, costs: Costs, ties: Ties, draws: int, seed: int) -> Floats:
-    on = np.zeros(matches.players)
+    dominates, on = holm(p.ravel()).reshape(k, k), np.zeros(k)
     for tables, weights in draw_by_deal(matches, ties, draws, np.random.default_rng(seed)):
         ratings, spent = penalised(tables, teams=matches.teams), costs.means(weights)
-        for at in range(matches.players):
+        for at in range(k):
             strength, price = ratings[:, at, None], spent[:, at, None]
             strictly = (ratings > strength) | (spent < price)
             on[at] += (~((ratings >= strength) & (spent <= price) & strictly).any(1)).sum()
-    found: Floats = np.where(matches.played > 0, on / draws, np.nan)
-    return found
+    return Front(costs, dominates, np.where(matches.played > 0, on / draws, np.nan))

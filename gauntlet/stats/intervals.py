@@ -1,4 +1,4 @@
-"""Intervals of differences, running means and samples without spread; effective sample size."""
+"""Intervals of differences, running means and samples without spread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from scipy.special import stdtrit
 
 from gauntlet.stats import checks
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.means import per_deal
 from gauntlet.stats.proportions import wilson
 
 Limits = tuple[float, float]
@@ -106,22 +105,3 @@ def difference(first: Limited, second: Limited) -> Limits:
     """
     (a, a_low, a_high), (b, b_low, b_high) = first, second
     return a - b - hypot(a - a_low, b_high - b), a - b + hypot(a_high - a, b - b_low)
-
-
-def effective_games(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> int:
-    """Return the effective sample size: the number of independent games that determine a share as
-    precisely as these, which share deals.
-
-    values: 0 or 1 per game. The result is their number over the design effect, with the degrees of
-    freedom that the deals leave (E. L. Korn and B. I. Graubard (1998), Survey Methodology 24,
-    193-201). It is at most their number, which it equals where each game has a deal to itself or
-    nothing varies. Raises ValueError as `stats.means.per_deal` does.
-    """
-    x = checks.finite(np.asarray(values, float), "values")
-    means, games = per_deal(x, deals), x.size
-    if games < 2 or len(means) < 2 or np.ptp(x) == 0 or np.ptp(means) == 0:
-        return games
-    alone, shared = x.var(ddof=1) / games, means.var(ddof=1) / len(means)
-    tail = (1.0 + checks.inside(level, "level")) / 2.0
-    degrees = float(stdtrit(games - 1, tail) / stdtrit(len(means) - 1, tail))
-    return min(games, max(1, round(float(games * alone / shared) * degrees**2)))

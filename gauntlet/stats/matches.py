@@ -9,7 +9,7 @@ Bradley-Terry model, so ratings from them are consistent (H. Azari Soufiani et a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -167,36 +167,9 @@ class Matches:
 
     def wins(self, ties: Ties) -> Floats:
         """Return the weighted table of wins of all sides for `stats.bradley_terry`."""
-        whole = _Units.from_matches(self, np.zeros(len(self), int), self.weights, ties)
+        whole = Units.from_matches(self, np.zeros(len(self), int), self.weights, ties)
         found: Floats = whole.tables(np.ones((1, len(whole.won))))[0]
         return found
-
-
-def draw_by_match(
-    matches: Matches, ties: Ties, draws: int, rng: np.random.Generator
-) -> Iterator[Floats]:
-    """Yield tables of wins of bootstrap samples of n matches, each match drawn with probability
-    proportional to its weight: chunks of shape (some, players, players), `draws` in all.
-
-    Matches with the same players and score are drawn together, whichever player is listed first,
-    and so are all matches that do not count.
-    """
-    turned = matches.first > matches.second
-    pair = np.sort(np.stack((matches.first, matches.second)), axis=0)
-    kinds = np.stack((*pair, np.where(turned, 1.0 - matches.scores, matches.scores)))
-    kinds[:, (matches.scores == 0.5) & (ties == "drop")] = 0
-    _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
-    chances = np.bincount(kind.ravel(), matches.weights) / len(matches)
-    rising = np.argsort(chances)  # sorted: the last kind gets the remainder for free
-    first, chances = first[rising], chances[rising]
-    units = _Units.from_matches(
-        matches.where(first), np.arange(len(first)), np.ones(len(first)), ties
-    )
-
-    def weights(count: int) -> Floats:
-        return rng.multinomial(len(matches), chances, count).astype(float)
-
-    return units.resample(draws, weights)
 
 
 def draw_by_deal(
@@ -206,15 +179,15 @@ def draw_by_deal(
     (1981), Annals of Statistics 9, 130-134), with these weights: chunks of shapes (some, sides,
     sides) and (some, deals), `draws` in all. Games keep their weights."""
     unit, deals = matches.units, int(matches.units.max(initial=-1)) + 1
-    units = _Units.from_matches(matches, unit, matches.weights, ties)
+    units = Units.from_matches(matches, unit, matches.weights, ties)
     for done in range(0, draws, step := max(1, AT_ONCE // max(deals, matches.sides**2))):
         weights = rng.standard_exponential((min(step, draws - done), deals))
         yield units.tables(weights), weights
 
 
 @dataclass(frozen=True)
-class _Units:
-    """The resampling units: for each unit the weights of wins, by winner and loser.
+class Units:
+    """Resampling units of matches: for each unit the weights of wins, by winner and loser.
 
     sides: how many. winners, losers: of each column. won: (units, columns).
     """
@@ -225,7 +198,7 @@ class _Units:
     won: Floats
 
     @classmethod
-    def from_matches(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> _Units:
+    def from_matches(cls, matches: Matches, unit: Ints, weights: Floats, ties: Ties) -> Units:
         weights = np.where((matches.scores == 0.5) & (ties == "drop"), 0.0, weights)
         player = np.concatenate((matches.first, matches.second))
         other = np.concatenate((matches.second, matches.first))
@@ -246,9 +219,3 @@ class _Units:
         found = np.zeros((self.sides, self.sides, len(weights)))
         found[self.winners, self.losers] = self.won.T @ weights.T
         return np.moveaxis(found, -1, 0)
-
-    def resample(self, draws: int, weights: Callable[[int], Floats]) -> Iterator[Floats]:
-        """weights: returns the given number of rows of unit weights."""
-        step = max(1, AT_ONCE // max(len(self.won), self.sides**2))
-        for done in range(0, draws, step):
-            yield self.tables(weights(min(step, draws - done)))

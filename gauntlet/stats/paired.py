@@ -119,7 +119,11 @@ def mcnemar(counts: PairCounts, level: float = 0.95) -> McNemar:
     told = (counts.b_only, counts.both + counts.neither, counts.a_only)
     low, high = limits((-1.0, 0.0, 1.0), (-1.0, 1.0), level, told)
     difference = (counts.a_only - counts.b_only) / counts.deals
-    return McNemar(difference, float(low), float(high), _phi(counts), p_value)
+    n, a, b = counts.deals, counts.both + counts.a_only, counts.both + counts.b_only
+    margins = float(a) * (n - a) * b * (n - b)  # 0 where a cell won all or none
+    agreed = counts.both * counts.neither - counts.a_only * counts.b_only
+    phi = agreed / sqrt(margins) if margins else nan
+    return McNemar(difference, float(low), float(high), phi, p_value)
 
 
 def clustered_mean(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> ClusteredMean:
@@ -180,7 +184,9 @@ def sign_flip(
     differences = (y - x if side == "below" else x - y)[x != y]
     exact = 2**differences.size <= resamples
     if exact:
-        totals = _all_totals(differences)
+        totals = np.zeros(1)
+        for d in differences:
+            totals = np.concatenate((totals + d, totals - d))
     else:
         totals = _random_totals(differences, resamples, np.random.default_rng(seed))
     rounding = 1e-12 * float(np.abs(differences).sum())  # totals this close count as ties
@@ -217,13 +223,6 @@ def permutation(
     return (p, 0.0) if p > flips.p_value else (flips.p_value, flips.error)
 
 
-def _all_totals(differences: Floats) -> Floats:
-    totals = np.zeros(1)
-    for d in differences:
-        totals = np.concatenate((totals + d, totals - d))
-    return totals
-
-
 def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Return totals under n random sign patterns. For k deals that differ by the same amount, one
     Binomial(k, 1/2) number replaces k signs. With more than FEW amounts, each deal draws a bit: a
@@ -241,14 +240,3 @@ def _random_totals(differences: Floats, n: int, rng: np.random.Generator) -> Flo
         for eight, byte in zip(eights, drawn.T, strict=False):
             totals += (BITS @ (2.0 * eight) - eight.sum())[byte]
     return totals
-
-
-def _margins(c: PairCounts) -> float:
-    """Product of the four margins of the table; 0 where a cell won all or none."""
-    n, a, b = c.deals, c.both + c.a_only, c.both + c.b_only
-    return float(a) * (n - a) * b * (n - b)
-
-
-def _phi(c: PairCounts) -> float:
-    margins = _margins(c)
-    return (c.both * c.neither - c.a_only * c.b_only) / sqrt(margins) if margins else nan

@@ -209,13 +209,10 @@ def _placement(
 ) -> Placement:
     weights = np.exp(log_posterior - log_posterior.max())
     below = np.cumsum(weights) / weights.sum()
-    low, high = (float(rungs.grid[np.searchsorted(below, tail)]) for tail in _tails())
+    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    low, high = (float(rungs.grid[np.searchsorted(below, tail)]) for tail in tails)
     mean = float(rungs.grid @ weights / weights.sum())
     return Placement(mean, low, high, tuple(met), tuple(scores), (high - low) / 2 <= within)
-
-
-def _tails() -> tuple[float, float]:
-    return (1 - LEVEL) / 2, (1 + LEVEL) / 2
 
 
 @dataclass(frozen=True)

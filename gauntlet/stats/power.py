@@ -1,8 +1,7 @@
 """Power analysis: how many deals detect a difference of a given size.
 
-Two designs with three functions each. `one_proportion`: a cell against a known baseline (the test
-of `stats.proportions.binomial_test`). `paired`: two cells on the same deals (the exact test of
-`stats.paired.mcnemar`). Differences and rates are fractions of 1, not percentage points.
+`one_proportion`: a cell against a known baseline (the test of `stats.proportions.binomial_test`).
+Differences and rates are fractions of 1, not percentage points.
 
 `cells` is the number of tests that Holm's correction will cover. Planning uses alpha / cells,
 Holm's strictest step, so that the power holds for each test even where no other one succeeds.
@@ -65,7 +64,10 @@ def deals_one_proportion(
     deals. Raises ValueError for a rate that is not above the baseline, and for values outside
     (0, 1).
     """
-    null, alternative = _deviation(baseline, "baseline"), _deviation(rate, "rate")
+    null, alternative = (
+        sqrt(value * (1.0 - value))
+        for value in (checks.inside(baseline, "baseline"), checks.inside(rate, "rate"))
+    )
     if rate <= baseline:
         raise ValueError(f"rate must lie above the baseline {baseline:g}, got {rate:g}")
     checks.inside(power, "power")
@@ -151,67 +153,8 @@ def deals_from_pilot(
     return max(1, needed[0]), max(1, needed[1])
 
 
-def power_paired(
-    deals: int, difference: float, discordant: float, alpha: float = 0.05, cells: int = 1
-) -> float:
-    """Return the power of McNemar's exact two-sided test of two cells on `deals` shared deals.
-
-    discordant: share of deals that exactly one of the cells wins, in (0, 1]; about 2p(1-p)(1-phi)
-    for cells near win rate p whose results correlate by phi. difference: win rate of A minus that
-    of B, in [-discordant, discordant].
-
-    Exact: the test's power for each number of discordant deals, weighted by that number's binomial
-    probability (S. W. Duffy (1984), Biometrics 40, 1005-1015). Raises ValueError for values outside
-    these ranges, deals or cells below 1, alpha outside (0, 1).
-    """
-    from scipy.stats import binom
-
-    n, half = checks.at_least_one(deals, "deals"), _step(alpha, cells, "either")
-    share = _share_of_a(difference, discordant)
-    first, last = binom.ppf(1e-13, n, discordant), binom.isf(1e-13, n, discordant)
-    m = np.arange(first, last + 1)
-    limit = binom.ppf(half, m, 0.5) - 1  # the most wins of the weaker side with p < alpha
-    rejects = binom.cdf(limit, m, share) + binom.sf(m - limit - 1, m, share)
-    return float(binom.pmf(m, n, discordant) @ rejects)
-
-
-def detectable_paired(
-    deals: int, discordant: float, power: float = 0.8, alpha: float = 0.05, cells: int = 1
-) -> float:
-    """Return the smallest true difference that `deals` shared deals detect with this power.
-
-    Solves `power_paired` for the difference; nan where even difference = discordant is not enough.
-    Arguments and errors as `power_paired`; power must lie in (alpha/cells/2, 1).
-    """
-    from scipy.optimize import brentq
-
-    checks.inside(power, "power", low=_step(alpha, cells, "either"))
-
-    def surplus(difference: float) -> float:
-        return power_paired(deals, difference, discordant, alpha, cells) - power
-
-    return float(brentq(surplus, 0.0, discordant)) if surplus(discordant) >= 0 else nan
-
-
 def _step(alpha: float, cells: int, side: Side) -> float:
     """Return Holm's strictest alpha, one-sided."""
     checks.side(side)
     step = checks.inside(alpha, "alpha") / checks.at_least_one(cells, "cells")
     return step / 2 if side == "either" else step
-
-
-def _deviation(rate: float, name: str) -> float:
-    checks.inside(rate, name)
-    return sqrt(rate * (1.0 - rate))
-
-
-def _share_of_a(difference: float, discordant: float) -> float:
-    """Return A's share of the discordant deals."""
-    if not 0 < discordant <= 1:
-        raise ValueError(f"discordant must lie above 0 and up to 1, got {discordant:g}")
-    if abs(difference) > discordant:
-        raise ValueError(
-            f"difference must lie between -{discordant:g} and {discordant:g} (the discordant "
-            f"share), got {difference:g}"
-        )
-    return (1.0 + difference / discordant) / 2.0

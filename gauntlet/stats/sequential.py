@@ -58,21 +58,16 @@ def sprt(
     has at most the expectation of the linear interpolation between win and loss. Raises ValueError
     for a rate that is not above the baseline, and values outside (0, 1).
     """
-    won, (win, loss) = np.asarray(wins, float), likelihoods(baseline, rate)
+    p0, p1 = checks.inside(baseline, "baseline"), checks.inside(rate, "rate")
+    if p1 <= p0:
+        raise ValueError(f"rate must lie above the baseline {p0:g}, got {p1:g}")
+    won, win, loss = np.asarray(wins, float), log(p1 / p0), log((1 - p1) / (1 - p0))
     ratio = np.cumsum(won * win + (1 - won) * loss)
     upper, lower = -log(checks.inside(alpha, "alpha")), log(checks.inside(beta, "beta"))
     crossed = np.flatnonzero((ratio >= upper) | (ratio <= lower))
     if crossed.size == 0:
         return None
     return Stop(int(crossed[0]) + 1, bool(ratio[crossed[0]] >= upper))
-
-
-def likelihoods(baseline: float, rate: float) -> tuple[float, float]:
-    """Return what a win and a loss add to the log-likelihood ratio of `rate` to `baseline`."""
-    p0, p1 = checks.inside(baseline, "baseline"), checks.inside(rate, "rate")
-    if p1 <= p0:
-        raise ValueError(f"rate must lie above the baseline {p0:g}, got {p1:g}")
-    return log(p1 / p0), log((1 - p1) / (1 - p0))
 
 
 def confidence_sequence(values: ArrayLike, alpha: float = 0.05) -> Sequence:

@@ -21,8 +21,7 @@ from gauntlet.agents.prompting.calibrated import PUBLISHED, Calibrated
 from gauntlet.agents.prompting.cloze import LETTERS, Cloze
 from gauntlet.agents.prompting.label_study import LabelStudy
 from gauntlet.agents.prompting.pride import Pride
-from gauntlet.agents.prompting.priors import Divided, Priors
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import Divided, Priors, sampled_turns
 from gauntlet.games.base import Game
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
@@ -196,23 +195,6 @@ def test_no_turn_in_reach_leaves_letters_equally_likely() -> None:
     agent, asked = prepared(Pride(plies=1), TicTacToe(num_seats=2), MODEL, seat=1)
     assert asked == []
     assert priors_of(agent) == Priors()
-
-
-def test_the_content_free_prompt_in_full() -> None:
-    """One request of 25 prompts; nothing of a deal is left in it."""
-    _, (request,) = prepared(Calibrated(moves=3), UNO, MODEL, goal=Goal(helps=0))
-    assert isinstance(request, Score)
-    assert request.choices == LETTERS
-    assert [len(listed(prompt)) for prompt in request.prompts] == list(range(2, 27))
-    assert request.prompts[1].static.startswith("You are player 1 in a game of UNO.\nGoal: help")
-    assert request.prompts[1].changing + request.prompts[1].cue == (
-        "Players: N/A\nCards: N/A\nTop card: N/A\nYour hand: N/A\nNext player: N/A\n"
-        "Recent moves: N/A\n"
-        "Options:\nA) N/A\nB) N/A\nC) N/A\n"
-        "Which option is best? Reply with its letter.\n"
-        "Answer:"
-    )
-    assert Calibrated().inputs == ("N/A",)
 
 
 @every_method

@@ -12,10 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.acting import NO_ACTION, NO_OPTION, UNSAID, read
-from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
+from gauntlet.agents.prompting.gamebench import (
+    NO_ACTION,
+    NO_OPTION,
+    UNSAID,
+    Base,
+    GamebenchCot,
+    read,
+)
 from gauntlet.games.base import Observation, TextAction, TextSpec
 from gauntlet.games.capabilities import full_rules
 from tests.agents.hints import HINT, State
@@ -46,18 +52,6 @@ class Hints(Plain):
 
 
 HEADED = turn_at(Hints(), (0, ()), 0)
-FORCED = turn_at(Hints(forced=True), (0, ()), 0)
-RULES = (
-    "You play a game. Take the action that makes it most likely that you win.\n"
-    "You are player 0, the teller, in a game of Hints.\n"
-    "Your team: you and player 1.\n"
-    "Rules: One hints at a colour, the other guesses.\n"
-    "More about the rules stands under these headings. To read what stands under H1, give the "
-    "action Explain(H1).\n"
-    "H1 Hinting\n"
-    "H2 The end\n"
-)
-SITUATION = "Colours:\nred\ngreen\nblue\nThe colour: red\nRecent moves: none yet\n"
 WANTED = (
     'one word, such as "tomato", "grass", "sky"; at most 10 characters; without red, green, blue\n'
 )
@@ -81,43 +75,9 @@ def object_of(action: object, text: object = None) -> str:
     return json.dumps({"action": action, **words})
 
 
-def test_the_prompt_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    _, (request,) = decide(object_of("1"))
-    assert request.prompt.text == f"{RULES}{SITUATION}{ACTIONS}{FORM}Answer:"
-    assert (request.json, request.temperature) == (True, 0.0)
-    assert request.max_tokens == 200 + HINT.max_chars + 32
-    assert request.prompt.system + request.prompt.static == RULES
-
-
-def test_a_game_without_headings_tells_its_rules_and_offers_no_explanation() -> None:
-    turn = turn_with("a king", "snap", goal=Goal(helps=0))
-    _, (request,) = decide(object_of("1"), turn=turn, method=Base(moves=2, max_tokens=99))
-    assert request.max_tokens == 99
-    assert request.prompt.text == (
-        "You play a game. Take the action that makes it most likely that player 0 wins; "
-        "your own result does not count.\n"
-        "You are player 1 in a game of Snap.\n"
-        "Rules: Be quick.\n"
-        "Pile: a red queen\n"
-        "Hand: two kings\n"
-        "Recent moves: move 6; move 7\n"
-        "Actions:\n"
-        "1) a king\n"
-        "2) snap\n"
-        'Choose one. Reply with one JSON object: {"action": "number"}\n'
-        "Answer:"
-    )
-    decision, _ = decide(*[object_of("Explain(H1)")] * 3, turn=turn)
+def test_a_game_without_headings_explains_none() -> None:
+    decision, _ = decide(*[object_of("Explain(H1)")] * 3, turn=turn_with("a king", "snap"))
     assert decision.notes == {"answers": ("illegal",) * 3}
-
-
-def test_where_every_action_wants_words_the_form_says_so() -> None:
-    _, (request,) = decide(object_of("1", "tomato"), turn=FORCED)
-    assert request.prompt.text.endswith(
-        "Actions:\n1) give a hint\nAction 1 wants words: " + WANTED + "Choose one. Reply with one "
-        'JSON object: {"action": "number", "openended_response": "your words"}\nAnswer:'
-    )
 
 
 def test_actions_that_want_the_same_words_are_told_together() -> None:
@@ -222,19 +182,6 @@ def test_the_null_action_is_the_games_own_or_else_any() -> None:
     assert {(one.status, one.attempts, bool(one.text)) for one in found if one.option < 2} == {
         ("malformed", 1, False)
     }
-
-
-def test_thinking_aloud_stands_in_the_conversation() -> None:
-    decision, (first, then) = decide("Red is a fruit.", object_of("2", "tomato"), method=COT)
-    assert decision.notes == {"answers": ("ok", 1)}
-    assert (decision.attempts, decision.text) == (2, "tomato")
-    assert (first.json, first.max_tokens) == (False, 99)
-    question = (
-        "First think aloud: which of these actions makes it most likely that you win, and why?\n"
-    )
-    assert first.prompt.text == f"{RULES}{SITUATION}{ACTIONS}{question}Answer:"
-    assert then.prompt.text == f"{first.prompt.text}Red is a fruit.\nNow act. {FORM}Answer:"
-    assert then.json
 
 
 COT = GamebenchCot(thoughts=99)

@@ -17,9 +17,8 @@ from gauntlet.games.base import TextMove
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
-from gauntlet.games.watch.guesses import Guess
-from gauntlet.games.watch.transcript import Transcript
-from gauntlet.models.base import Dialogue, Generate, Prompt
+from gauntlet.games.watch.transcript import Guess, Transcript
+from gauntlet.models.base import Dialogue
 from tests.agents.play import drive, saying, turn_at, unasked
 
 OF = RockPaperScissors(rounds=22)
@@ -28,26 +27,6 @@ ROUNDS = ((0, 1), (2, 1), *[(1, 0)] * 20)
 START = State(Transcript(OF, ("H", "X"), ((),), (ROUNDS,)))
 GOOD = '{"guess_s1": "H", "guess_s2": "X", "confidence": 0.8}'
 
-STATIC = (
-    "You are the observer of a match, not one of its players.\n"
-    "Rules: Players 1 and 2 play rock-paper-scissors round after round. In a round both choose a "
-    "hand at the same time: rock (R), paper (P) or scissors (S). Rock beats scissors, scissors "
-    "beat paper, paper beats rock. A round is told with its number, the hand of player 1 (move1), "
-    "the hand of player 2 (move2) and the result for player 1: 1 a win, 0 a draw, -1 a loss. Each "
-    "round is a step. Each player keeps to one strategy of this catalogue, two may have the same. "
-    "Catalogue, by code: A: always plays scissors; H: plays rock 50%, paper 25%, scissors 25% of "
-    "the time, whatever was played before; X: plays the hand that beats the other player's "
-    "previous hand; in round 1 any hand. You watch and do not play. After each step you are shown "
-    "the latest steps and guess the strategy of every player. You win if your last guess is right."
-    '\nReply with one JSON object and nothing else: {"guess_s1": a code, "guess_s2": a code, '
-    '"confidence": a number from 0 to 1}\n'
-)
-CHANGING = (
-    'History:\n[\n{"round":1,"move1":"R","move2":"P","result":-1},\n'
-    '{"round":2,"move1":"S","move2":"P","result":1},\n'
-    '{"round":3,"move1":"P","move2":"R","result":1}\n]\n'
-    "Which strategies do players 1 and 2 follow?\n"
-)
 REASON = (
     'This time the object also has "reasoning": three to five short phrases, separated by '
     "semicolons.\n"
@@ -62,21 +41,10 @@ def decide(state: State, *texts: str, game: Watch = GAME) -> tuple[Any, list[Any
     return drive(LLM(Observe()), turn_at(game, state, 0), saying(*texts))
 
 
-def test_the_prompt_in_full() -> None:
-    """A network was trained on this wording: changing it requires retraining."""
-    decision, (request,) = decide(START, GOOD)
-    assert isinstance(request, Generate)
-    assert request.prompt == Prompt(STATIC, CHANGING, "Answer:")
-    assert (request.temperature, request.json, request.max_tokens) == (0.2, True, 512)
-    assert (decision.text, decision.attempts, decision.fallback) == ("H X", 1, False)
-    assert decision.notes == {"confidence": 0.8}
-
-
 def test_reasons_are_asked_for_every_twenty_steps_and_at_the_last() -> None:
     wanted = []
     for number in range(20):
         prompt = Observe().prompt(turn_at(GAME, at(number), 0))
-        assert prompt.static == STATIC
         if prompt.changing.endswith(REASON):
             wanted.append(number + 3)
     assert wanted == [20, 22]

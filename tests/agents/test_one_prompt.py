@@ -109,26 +109,6 @@ def test_impossible_letters_are_malformed_and_fall_back() -> None:
     assert (decision.status, decision.fallback, decision.attempts) == ("malformed", True, 1)
 
 
-def test_the_prompt_of_cloze_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    _, request = ask_cloze("a king", "snap", goal=Goal(helps=0))
-    assert request.prompts[1].text == (
-        "You are player 1 in a game of Snap.\n"
-        "Goal: help player 0 win; your own result does not count.\n"
-        "\n"
-        "Rules: Be quick.\n"
-        "\n"
-        "Pile: a red queen\n"
-        "Hand: two kings\n"
-        "Recent moves: move 3; move 4; move 5; move 6; move 7\n"
-        "Options:\n"
-        "A) snap\n"
-        "B) a king\n"
-        "Which option is best? Reply with its letter.\n"
-        "Answer:"
-    )
-
-
 @pytest.mark.parametrize(
     ("moves", "made", "text"),
     [
@@ -163,49 +143,10 @@ def test_the_option_whose_good_exceeds_its_bad_most_is_chosen() -> None:
     assert decision == Decision(1, attempts=1, scores=decision.scores)
 
 
-def test_every_option_is_judged_once_and_stands_first_when_it_is() -> None:
-    _, request = ask_verdicts("a", "b", "c")
-    assert request.choices == Counterfactual().labels() == ("good", "bad")
-    endings = [prompt.changing[prompt.changing.index("Options") :] for prompt in request.prompts]
-    assert endings == [
-        "Options: a, b, c\nIs a a good or a bad choice?\n",
-        "Options: b, a, c\nIs b a good or a bad choice?\n",
-        "Options: c, a, b\nIs c a good or a bad choice?\n",
-    ]
-
-
-def test_the_prompt_of_counterfactuals_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    _, request = ask_verdicts("a king", "snap")
-    assert request.prompts[1].text == (
-        "You are player 1 in a game of Snap.\n"
-        "Goal: win the game yourself.\n"
-        "\n"
-        "Rules: Be quick.\n"
-        "\n"
-        "Pile: a red queen\n"
-        "Hand: two kings\n"
-        "Recent moves: move 3; move 4; move 5; move 6; move 7\n"
-        "Options: snap, a king\n"
-        "Is snap a good or a bad choice?\n"
-        "Answer:"
-    )
-
-
-def test_ties_go_to_the_option_listed_first() -> None:
-    decision, _ = ask_verdicts("a", "b", "c", answer=table([[0.1, 0.3], [0.4, 0.2], [0.4, 0.2]]))
-    assert decision.option == 1
-
-
 def test_an_impossible_verdict_counts_as_0() -> None:
     decision, _ = ask_verdicts("a", "b", answer=table([[0.1, 0.0], [0.0, 0.0]]))
     assert decision.scores == (pytest.approx(0.1), 0.0)
     assert decision.status == "ok"
-
-
-def test_impossible_verdicts_are_malformed_and_fall_back() -> None:
-    decision, _ = ask_verdicts("a", "b", answer=silent)
-    assert (decision.status, decision.fallback, decision.attempts) == ("malformed", True, 1)
 
 
 # One written letter.
@@ -333,32 +274,6 @@ def test_a_bad_answer_is_not_asked_again_but_falls_back(reply: str, status: str)
     decision = decide(reply)
     assert (decision.status, decision.fallback, decision.attempts) == (status, True, 1)
     assert decision.notes == {"answers": (status,)}
-
-
-def test_the_prompt_of_vanilla_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    turn = turn_with("a king", "snap", goal=Goal(helps=0))
-    _, (request,) = drive(LLM(Vanilla(moves=2, max_tokens=99)), turn, saying(""))
-    assert isinstance(request, Generate)
-    assert (request.max_tokens, request.temperature, request.stop) == (99, 0.0, ())
-    assert request.prompt.text == (
-        "You are player 1 in a game of Snap.\n"
-        "Pile: a red queen\n"
-        "Last moves:\n"
-        "6. move 6\n"
-        "7. move 7\n"
-        "Hand: two kings\n"
-        "Options:\n"
-        "1) a king\n"
-        "2) snap\n"
-        "\n"
-        "Rules: Be quick.\n"
-        "Goal: help player 0 win; your own result does not count.\n"
-        "\n"
-        'Which option is best? Reply with one JSON object: {"thoughts": "one or two short '
-        'sentences", "action": "the number of your option"}\n'
-        "Answer:"
-    )
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from gauntlet.agents.base import Decision, Goal, Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import LETTERS
-from gauntlet.agents.prompting.rap import Rap, grouped, shares
-from gauntlet.agents.prompting.world_model import Questions, actions_in, between
+from gauntlet.agents.prompting.rap import Questions, Rap, actions_in, between, grouped, shares
 from gauntlet.games.base import TextAction
 from gauntlet.models.base import Generate, Generation, Prompt, Reply, Request, Scores
 from tests.agents.hints import HINT, Hints
@@ -28,8 +27,6 @@ SITUATION = (
     "Pile: a red queen\nHand: two kings\n"
     "Recent moves: move 1; move 2; move 3; move 4; move 5; move 6; move 7"
 )
-RULES = "You are player 1 in a game of Snap.\nGoal: win the game yourself.\n\nRules: Be quick.\n\n"
-SEEN = f"What you see, between <state> and </state>:\n<state>\n{SITUATION}\n</state>\n"
 TELLER = turn_at(Hints(), (0, ()), 0)
 
 
@@ -93,65 +90,6 @@ TELLING = {
     "state": after,
     "actions": lambda told: "<actions>\n1. pass\n2. snap again\n",
 }
-
-
-def test_the_first_question_is_which_action_and_whether_each_is_good() -> None:
-    _, asked = decide(Oracle(taken={"a king": 0.5}), iterations=1)
-    which, good = asked[:2]
-    assert which.choices == ("A", "B")
-    assert [prompt.text for prompt in which.prompts] == [
-        f"{RULES}{SEEN}Your actions, between <actions> and </actions>:\n<actions>\n"
-        "A) a king\nB) snap\n</actions>\nChoose one: reply with its letter alone.\nAnswer:"
-    ]
-    assert good.choices == ("yes", "no")
-    assert [prompt.text for prompt in good.prompts] == [
-        f"{RULES}{SEEN}Your action: {action}\nIs this a good action? Reply with yes or no.\nAnswer:"
-        for action in ("a king", "snap")
-    ]
-
-
-EXAMPLE = (
-    "First an example, of another game.\n"
-    "Rules: A prize stands behind one of three doors. You point at a door, the host opens one of "
-    "the other two, and you choose again. You win if you choose the door with the prize.\n"
-    "What you see, between <state> and </state>:\n<state>\nAll three doors are shut.\n</state>\n"
-)
-
-
-def test_what_is_foretold_is_asked_for_after_an_example() -> None:
-    oracle = Oracle(taken={"a king": 0.5}, foretold=TELLING)
-    _, asked = decide(oracle, iterations=1, max_tokens=77)
-    others, state, wins, actions = asked[2:6]
-    assert (others.stop, others.max_tokens, others.temperature) == (("</others>",), 77, 0.0)
-    assert others.prompt.text == (
-        f"{EXAMPLE}As well as you can, foretell what the other players do next, between <others> "
-        "and </others>.\nYou answer: <others>The host opens one of the two doors that I do not "
-        f"point at.</others>\n\nNow your game.\n{RULES}{SEEN}As well as you can, foretell what the "
-        "other players do next, between <others> and </others>.\nAnswer:"
-    )
-    asks = "As well as you can, foretell what you see after that, between <state> and </state>.\n"
-    assert state.prompt.text == (
-        f"{EXAMPLE}Your action: point at the left door\n"
-        f"What the other players do: The host opens the middle door.\n{asks}"
-        "You answer: <state>The left and the right door are shut. The middle one is open, and "
-        f"there is no prize behind it.</state>\n\nNow your game.\n{RULES}{SEEN}"
-        f"Your action: a king\nWhat the other players do: they wait\n{asks}Answer:"
-    )
-    later = SEEN.replace(SITUATION, "after a king, they wait")
-    assert [prompt.text for prompt in wins.prompts] == [
-        f"{RULES}{later}Will you win from here in the end? Reply with yes or no.\nAnswer:"
-    ]
-    asks = (
-        "As well as you can, foretell which actions you have now, a line each, between <actions> "
-        "and </actions>.\n"
-    )
-    assert actions.prompt.text == (
-        f"{EXAMPLE}{asks}You answer: <actions>\npoint at the left door\npoint at the middle door\n"
-        f"point at the right door\n</actions>\n\nNow your game.\n{RULES}{later}{asks}Answer:"
-    )
-    (which,) = asked[6].prompts
-    assert which.changing.startswith(later)
-    assert "A) pass\nB) snap again\n" in which.changing
 
 
 def in_rounds(turn: Turn, answer: Callable[[Request], Reply]) -> tuple[Any, list[int]]:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gauntlet.agents.base import Decision, Goal, Turn
+from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
+from gauntlet.agents.prompting.answers import move_in, share_in, vote_in
 from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.direct import Direct
 from gauntlet.agents.prompting.react import React
-from gauntlet.agents.prompting.reading import move_in, share_in, vote_in
 from gauntlet.agents.prompting.tot import Tot, elected
 from gauntlet.games.base import Observation
 from gauntlet.games.capabilities import move_format_of
@@ -31,54 +31,9 @@ def decide(method: Any, *texts: str, turn: Turn | None = None) -> tuple[Decision
     return decision, list(asked)
 
 
-HEAD = (
-    "You do exactly what the user asks for, in the form that the user asks for.\n"
-    "Rules: Be quick.\n"
-    "A move is written as in the list of legal moves, between < and >.\n"
-    "You are player 1 in a game of Snap.\n"
-    "Goal: help player 0 win; your own result does not count.\n"
-    "The user makes the moves of all other players.\n"
-    "Pile: a red queen\n"
-    "Hand: two kings\n"
-)
-STATE = HEAD + "Recent moves: move 6; move 7\nLegal moves: a king, snap\n"
-
-
-def text_of(method: Any, **changed: Any) -> str:
-    turn = replace(turn_with("a king", "snap", goal=Goal(helps=0)), **changed)
-    _, asked = decide(method, *["<snap>"] * 12, turn=turn)
-    return str(asked[0].prompt.text)
-
-
-def test_the_prompt_of_direct_prompting_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    assert text_of(Direct(moves=2)) == STATE + (
-        "Choose one of the legal moves, the best for your goal.\n"
-        "Answer in this form:\n"
-        "Move: <one of the legal moves>\n"
-        "Move:"
-    )
-
-
-def test_the_prompt_of_a_chain_of_thought_in_full() -> None:
-    assert text_of(Cot(moves=2)) == STATE + (
-        "First think about your situation, then choose one of the legal moves, the best for your "
-        "goal.\n"
-        "Answer in this form:\n"
-        "Thought: your thoughts\n"
-        "Move: <one of the legal moves>\n"
-        "Thought:"
-    )
-
-
 def test_moves_with_commas_are_listed_a_line_each() -> None:
     _, (asked,) = decide(Direct(), "<x(0,2)>", turn=turn_with("x(0,2)", "x(1,0)"))
     assert "\nLegal moves:\n- x(0,2)\n- x(1,0)\nChoose one" in asked.prompt.text
-
-
-def test_the_first_to_move_is_told_so() -> None:
-    seen = replace(turn_with("a king", "snap", moves=0).observation)
-    assert text_of(Direct(), observe=lambda: seen).count("Nobody has made a move yet.\n") == 1
 
 
 def test_react_offers_the_games_intents_or_those_that_fit_any() -> None:

@@ -16,8 +16,8 @@ from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.agents.prompting.pride import Pride
 from gauntlet.agents.prompting.priors import Divided
 from gauntlet.agents.reordered import Reordered
+from gauntlet.games.openspiel.exploitability import tempered
 from gauntlet.pipeline.plan.identity import describe
-from gauntlet.stats.exploitability import tempered
 from tests.agents.play import drive, silent, table, turn_with
 
 ROWS = [[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.2, 0.1, 0.7]]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.tutri import Tutri
-from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.games.base import Fact, Observation
 from gauntlet.models.base import Generate
 from tests.agents.play import drive, saying, turn_with
@@ -58,30 +57,6 @@ def later_messages(request: Any) -> list[str]:
     """Return the model's prompt after its first answer."""
     assert isinstance(request, Generate)
     return list(request.prompt.messages[2::2])
-
-
-def test_the_conversation_in_full() -> None:
-    """A model is trained on this wording: whoever changes it has to train anew."""
-    _, (first, second, third) = talk(FULL, answer(1), answer(2), answer(3))
-    assert first == drive(LLM(Vanilla()), advised(), saying(""))[1][0]
-    history = (
-        "\nLook back on the last moves.\n"
-        "Player 0: move 1 to move 7\n"
-        "What do they tell of the other players' situation and plans? Keep your choice or change "
-        'it. Reply with one JSON object: {"reflection": "one or two short sentences", "action": '
-        '"the number of your option"}\n'
-    )
-    strategy = (
-        "\nAdvice for players who want to win:\n"
-        "- Keep calm.\n"
-        "- Mind the red 7.\n"
-        "Does your choice serve your goal? Keep it or change it. Reply with one JSON object: "
-        '{"reflection": "one or two short sentences", "action": "the number of your option"}\n'
-    )
-    opening = first.prompt.text
-    assert second.prompt.text == opening + answer(1) + history + "Answer:"
-    assert third.prompt.text == second.prompt.text + answer(2) + strategy + "Answer:"
-    assert third.prompt.turns == ((answer(1), history), (answer(2), strategy))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from gauntlet.agents.human import Human
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.base import Asking, Method, Unusable, format_facts, role
 from gauntlet.agents.prompting.cloze import Cloze
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import sampled_turns
 from gauntlet.agents.prompting.vanilla import Vanilla
 from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, words_of
 from gauntlet.games.base import Fact, Observation

@@ -14,10 +14,10 @@ from gauntlet.games.holdem import Holdem
 from gauntlet.games.holdem.game import distinct
 from gauntlet.games.holdem.rules import CARDS, State
 from gauntlet.games.openspiel import engine
+from gauntlet.games.openspiel.exploitability import best_response
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.games.openspiel.tree import listed, tabular
 from gauntlet.games.playouts import probabilities, scripted_move
-from gauntlet.stats.exploitability import best_response
 
 KUHN, LEDUC = OpenSpiel(name="kuhn_poker"), OpenSpiel(name="leduc_poker")
 HOLDEM = Holdem(mode="hands", hands=2)

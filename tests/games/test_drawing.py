@@ -17,7 +17,7 @@ from gauntlet.common.markup import tag
 from gauntlet.games import drawing
 from gauntlet.games.base import Fact, Game, Observation, default_text_move
 from gauntlet.games.codenames import Codenames
-from gauntlet.games.codenames.words import KINDS, SPYMASTERS
+from gauntlet.games.codenames.game import KINDS, SPYMASTERS
 from gauntlet.games.hive import Hive
 from gauntlet.games.hive import rules as bugs_rules
 from gauntlet.games.hive import words as bugs
@@ -31,8 +31,7 @@ from gauntlet.games.santorini import rules as heights
 from gauntlet.games.sea_battle import SeaBattle
 from gauntlet.games.sea_battle import rules as sea
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno.arena.game import UnoArena
-from gauntlet.games.uno.arena.words import ANSWERS
+from gauntlet.games.uno.arena.game import ANSWERS, UnoArena
 from gauntlet.games.uno.game import Uno
 from gauntlet.games.uno.state import hand
 from gauntlet.games.uno.words import CARD_NAMES, COLOURS

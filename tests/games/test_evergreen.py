@@ -14,7 +14,6 @@ import pytest
 from benchmarks.evergreen import different, loss_range, tree
 from gauntlet.agents.minimax import outcome
 from gauntlet.games.evergreen import Evergreen
-from gauntlet.games.evergreen.bidding import Bidding
 from gauntlet.games.evergreen.game import (
     CLEAR,
     FAMILIES,
@@ -28,9 +27,9 @@ from gauntlet.games.evergreen.game import (
     suitable,
 )
 from gauntlet.games.evergreen.mnk import Mnk
+from gauntlet.games.evergreen.rules import Bidding, TakeAway
+from gauntlet.games.evergreen.rules import Heaps as Stones
 from gauntlet.games.evergreen.solving import Solution, matrix_game
-from gauntlet.games.evergreen.takeaway import Heaps as Stones
-from gauntlet.games.evergreen.takeaway import TakeAway
 from tests.games import evergreen_reader as reader
 
 READERS = {"mnk": reader.Marks, "takeaway": reader.Heaps, "bidding": reader.Prizes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.agents.hints import Hints
-from tests.golden import FOLDER, GAMES, playthrough
+from tests.golden import FOLDER, GAMES, METHODS, playthrough, prompts
 from tests.nodes import nodes
 
 OURS = {"holdem", "rock_paper_scissors", "tic_tac_toe", "uno", "uno_arena"}
@@ -20,6 +20,11 @@ def test_our_own_games_have_a_golden_file() -> None:
 def test_a_game_plays_as_written_down(name: str) -> None:
     """After an intended change: `python -m tests.golden`, then review the diff."""
     assert playthrough(*GAMES[name]) == (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_asks_as_written_down(name: str) -> None:
+    assert prompts(name) == (FOLDER / "prompts" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def test_words_roles_and_several_lines_are_written_down() -> None:

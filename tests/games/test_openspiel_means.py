@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.chance import Row, law_of, name_of, policy_of
+from gauntlet.games.openspiel.exploitability import expected
 from gauntlet.games.openspiel.game import OpenSpiel
-from gauntlet.games.openspiel.means import WORD, chances, habits
-from gauntlet.games.openspiel.tree import listed
+from gauntlet.games.openspiel.tree import WORD, chances, habits, listed
 from gauntlet.games.playouts import RANDOM
-from gauntlet.stats.exploitability import expected
 
 
 @pytest.mark.parametrize("seats", [2, 3])

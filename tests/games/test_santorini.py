@@ -63,7 +63,7 @@ SLIPS = {
     "level 2 wins": ("state[square] == TOP", "state[square] == TOP - 1"),
     "complete squares are built on": ("state[square] >= COMPLETE", "state[square] > COMPLETE"),
     "pawns may share a square": ("mask &= ~(1 << state[pawn])", "pass"),
-    "each player moves both pawns": ("(state[TURN] + 1) % 4", "(state[TURN] + 2) % 4"),
+    "each player moves both pawns": ("pawn = (state[TURN] + 1)", "pawn = (state[TURN] + 2)"),
     "who cannot move wins": ("state[WINNER] = 1 - pawn % 2", "state[WINNER] = pawn % 2"),
 }
 

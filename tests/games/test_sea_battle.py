@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 
 from gauntlet.games.playouts import sample
-from gauntlet.games.sea_battle import SeaBattle, State, rules, words
+from gauntlet.games.sea_battle import SeaBattle, State, game, rules
 from gauntlet.games.sea_battle.rules import undecided
 from tests.games.cases import seeds, walk
 from tests.games.sea_battle_referee import COMPASS, InOrder, Referee, Ship
 from tests.games.slips import caught, slipped
 
 GAME, SIX = SeaBattle(), SeaBattle(num_seats=6)
-NAMES, HEADINGS = words.NAMES, words.HEADINGS
+NAMES, HEADINGS = game.NAMES, game.HEADINGS
 CROWD = 5
 """Side in squares of a bay in which all ships start in every other game, so that they meet."""
 
@@ -74,7 +74,7 @@ def lockstep(engine: Any, seed: int, paper_bugs: bool = False) -> Counter[str]:
         for name in referee.afloat():
             action = choose.randrange(rules.ACTIONS)
             array[rules.PLAN + NAMES.index(name)] = action
-            orders[name] = (words.MANOEUVRES[action // 2], words.SIDES[action % 2])
+            orders[name] = (game.MANOEUVRES[action // 2], game.SIDES[action % 2])
         engine.resolve(array, notes)
         referee.turn(orders)
         compare(array, referee)
@@ -219,7 +219,7 @@ def test_what_is_told_of_hits_and_crashes_is_what_happens(seed: int) -> None:
     state = State(tuple(array.tolist()))
     facts = facts_of(state, 0)
     told = facts["Hits if no other ship moves"].split("; ")
-    for action, name in enumerate(words.OPTIONS):
+    for action, name in enumerate(game.OPTIONS):
         trial, notes = array.copy(), np.zeros(rules.NOTES, np.int64)
         trial[rules.PLAN : rules.PLAN + 6] = [action, 6, 6, 6, 6, 6]
         rules.resolve(trial, notes)

@@ -11,9 +11,18 @@ from hypothesis import given, settings
 
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import TextMove
-from gauntlet.games.two_rooms import TwoRooms, players, rules
-from gauntlet.games.two_rooms.players import deals, known_kin
-from gauntlet.games.two_rooms.rules import ADMIT, BLUE, KINDS, RED, Exchange, State, claimed
+from gauntlet.games.two_rooms import TwoRooms, rules
+from gauntlet.games.two_rooms.rules import (
+    ADMIT,
+    BLUE,
+    KINDS,
+    RED,
+    Exchange,
+    State,
+    claimed,
+    deals,
+    known_kin,
+)
 from tests.games.cases import seeds, walk
 
 GAME, SIX, PAPER_BUGS = TwoRooms(), TwoRooms(6), TwoRooms(6, paper_bugs=True)
@@ -215,7 +224,7 @@ def test_what_a_team_may_hope_for_is_its_share_of_all_ways_to_swap() -> None:
     for president, bomber in permutations(range(6), 2):
         state = replace(START, president=president, bomber=bomber)
         for rounds in (1, 2, 3):
-            assert players.worth(state, RED, rounds) == pytest.approx(share(state, rounds))
+            assert rules.worth(state, RED, rounds) == pytest.approx(share(state, rounds))
 
 
 def test_greedy_tells_the_truth_and_a_president_sends_the_bomber_away() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from gauntlet.games.uno import State
 from gauntlet.games.uno import rules as cards
-from gauntlet.games.uno.arena import UnoArena, rules, words
+from gauntlet.games.uno.arena import UnoArena, game, rules
 from gauntlet.games.uno.words import CARD_NAMES, COLOURS
 from tests.games import test_uno_rules as layout
 from tests.games.arena_referee import Referee
@@ -101,7 +101,7 @@ def legal(engine: Any, array: np.ndarray) -> dict[str, int]:
     """The engine's legal actions by name; fails where two have one name."""
     phase, mask = array.item(rules.PHASE), engine.legal(array)
     numbers = [action for action in range(61) if mask >> action & 1]
-    found = {words.option(phase, action): action for action in numbers}
+    found = {game.option(phase, action): action for action in numbers}
     assert len(found) == len(numbers)
     return found
 

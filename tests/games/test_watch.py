@@ -17,7 +17,7 @@ from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
 from gauntlet.games.watch import State, Watch
-from gauntlet.games.watch.guesses import WORST
+from gauntlet.games.watch.transcript import WORST
 from gauntlet.pipeline.plan.rng import stream
 
 RPS = RockPaperScissors(rounds=16)

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting.acting import SHOWN, Reading, read
 from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.counterfactual import Counterfactual
 from gauntlet.agents.prompting.direct import Direct
-from gauntlet.agents.prompting.gamebench import Base, GamebenchCot
+from gauntlet.agents.prompting.gamebench import SHOWN, Base, GamebenchCot, Reading, read
 from gauntlet.agents.prompting.rap import Rap
 from gauntlet.agents.rule import Rule
 from gauntlet.games.base import TextAction

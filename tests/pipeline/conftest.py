@@ -168,7 +168,8 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
         edited.write_text(text.replace(old, new), encoding="utf-8")
 
         def is_it(name: str) -> bool:
-            return name.removeprefix(PACKAGE).replace(".", "/") == file.removesuffix(".py")
+            module = file.removesuffix(".py").removesuffix("/__init__")
+            return name.removeprefix(PACKAGE).replace(".", "/") == module
 
         put("_source", lambda name: edited if is_it(name) else source(name))
         put("_module", lambda name: (parsed.__wrapped__ if is_it(name) else parsed)(name))

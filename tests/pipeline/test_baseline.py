@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 from scipy.stats import binom
+from statsmodels.stats.proportion import proportions_ztest
 
 from gauntlet.agents.base import Agent
 from gauntlet.agents.random import Random
@@ -31,7 +32,6 @@ from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks
 from gauntlet.pipeline.sweep.simulate import seats_view, wins_by_seat
 from gauntlet.stats.power import deals_one_proportion
-from gauntlet.stats.proportions import two_sample_z
 from tests.games.bare import Bare, Judged, SumGuess, endless
 from tests.pipeline.conftest import Sweep
 
@@ -330,9 +330,9 @@ def count_significant(policy: str, games: int, alpha: float = 0.05) -> int:
     baseline."""
     cell, baseline, hits = coop(policy), known_baseline(), 0
     for seed in range(SEEDS):
-        wins: Any = wins_by_seat(cell, games, seed)[1]
-        test = two_sample_z(wins, games, baseline.wins, baseline.games)
-        hits += bool(test.p_value < alpha)
+        won = [wins_by_seat(cell, games, seed)[1], baseline.wins]
+        _, p_value = proportions_ztest(won, [games, baseline.games], alternative="larger")
+        hits += bool(p_value < alpha)
     return hits
 
 

@@ -240,9 +240,9 @@ def test_a_worker_that_starts_anew_with_another_model_or_code(
     assert [one.error for one in worker.play(lease)] == [None, None]
     worker.close()
     (cell,) = plan.cells
-    other = Code({**planned.code[cell.key].files, "games/tic_tac_toe.py": "another"})
+    other = Code({**planned.code[cell.key].files, "games/tic_tac_toe/__init__.py": "another"})
     worker = _RemoteActor(2, None, *_packed(plan, replace(planned, code={cell.key: other})))
-    with pytest.raises(Stopped, match=r"^games/tic_tac_toe.py changed while the run goes"):
+    with pytest.raises(Stopped, match=r"^games/tic_tac_toe/__init__.py changed while the run goes"):
         worker.ready()
     weights.write_text("2")
     worker = _RemoteActor(2, None, *pieces)

@@ -214,7 +214,7 @@ EDITS = [
     ("games/uno/game.py", "return (0.0,) * self.num_seats", "return ()", {"uno", "arena"}),
     ("games/uno/policies.py", "if policy == RULE and plain:", "if plain:", {"uno", "arena"}),
     ("games/uno/arena/rules.py", "from __future__", "X = 1\nfrom __future__", {"arena"}),
-    ("games/tic_tac_toe.py", "from __future__", "X = 1\nfrom __future__", {"pocket"}),
+    ("games/tic_tac_toe/__init__.py", "from __future__", "X = 1\nfrom __future__", {"pocket"}),
     ("agents/rule.py", "rng.choice(len(chances), p=chances)", "0", {"uno"}),
     ("agents/prompting/answers.py", 'find("}", start)', 'rfind("}")', {"uno", "arena", "pocket"}),
     ("agents/prompting/tutri.py", "from __future__", "X = 1\nfrom __future__", {"arena"}),

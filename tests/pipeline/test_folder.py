@@ -253,7 +253,7 @@ def test_all_is_well_only_if_every_match_was_played_again_and_is_equal(
     record["decisions"][0]["options"][0] = "x"
     del record["crc32"]
     path.write_bytes(b"".join([add_checksum(json.dumps(record).encode()) + b"\n", *others]))
-    edit("games/tic_tac_toe.py", "size: int = 3", "size: int = 4")
+    edit("games/tic_tac_toe/__init__.py", "size: int = 3", "size: int = 4")
     capsys.readouterr()
     assert verify.main([str(folder), "--replay", "all"]) == 1
     told = capsys.readouterr().out

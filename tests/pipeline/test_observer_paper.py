@@ -15,8 +15,8 @@ from rich.console import Console
 
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, likelihoods
-from gauntlet.games.watch import Watch
-from gauntlet.games.watch.guesses import measure, policy_outcomes
+from gauntlet.games.watch import Watch, observation
+from gauntlet.games.watch.transcript import measure, policy_outcomes
 from gauntlet.papers import reproduce
 from gauntlet.papers.observer import ideal, reproduction, rows, totals
 from gauntlet.papers.observer import reproduction as observer
@@ -26,7 +26,6 @@ from gauntlet.papers.verdicts import Estimate, of_means
 from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.registry import read_table
-from gauntlet.stats import observation
 from gauntlet.stats.means import limits
 from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.conftest import Sweep

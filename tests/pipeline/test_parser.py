@@ -14,7 +14,7 @@ from msgspec.structs import replace as with_
 
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting import reading
+from gauntlet.agents.prompting import answers
 from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.gamebench import Base
@@ -244,7 +244,7 @@ def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("gauntlet.agents.prompting.cot_base.move_in", guessing)
     assert kinds(record_of(Cot(retries=0), prose)) == [("ambiguous",)]
-    assert reading.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
+    assert answers.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
 
 
 def test_examples_are_of_the_first_deals_whatever_the_order() -> None:

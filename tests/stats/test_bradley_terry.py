@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gauntlet.stats.bradley_terry import ALPHA, beats, penalised, spectral
+from gauntlet.papers.gamebench.bootstrap import ALPHA, spectral
+from gauntlet.stats.bradley_terry import beats, penalised
 from gauntlet.stats.chains import parts
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.matches import Matches

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
+from gauntlet.papers.uno_arena.changes import scaled_change
 from gauntlet.stats import decisions
 from gauntlet.stats.decisions import (
     Decisions,
     by_chance,
     critical,
     ranks,
-    scaled_change,
     score,
     won_together,
 )

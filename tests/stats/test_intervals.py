@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import t
 
-from gauntlet.stats.intervals import all_equal, change, difference, effective_games, running_mean
+from gauntlet.papers.talaga.ends import effective_games
+from gauntlet.stats.intervals import all_equal, change, difference, running_mean
 from gauntlet.stats.paired import clustered_mean
 from gauntlet.stats.proportions import wilson
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gauntlet.stats.lotteries import maximal_lottery
-from gauntlet.stats.scores import cycles
+from gauntlet.stats.scores import cycles, maximal_lottery
 
 ROCK_PAPER_SCISSORS = np.array([[0, -0.5, 0.5], [0.5, 0, -0.5], [-0.5, 0.5, 0]])
 

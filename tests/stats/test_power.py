@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest, multinomial, norm
+from scipy.stats import binom, binomtest, norm
 from statsmodels.stats.power import normal_sample_size_one_tail
 
 from gauntlet.stats.checks import Side
-from gauntlet.stats.paired import PairCounts, mcnemar
 from gauntlet.stats.power import (
     deals_one_proportion,
     detectable_mean,
     detectable_one_proportion,
-    detectable_paired,
     power_one_proportion,
-    power_paired,
 )
 
 RANDOM_SEAT = 0.4954
@@ -99,36 +96,6 @@ def test_the_planned_deals_are_near_statsmodels_normal_ones(
 
 def test_an_effect_that_no_rate_reaches_is_nan() -> None:
     assert np.isnan(detectable_one_proportion(2, 0.9))
-
-
-def brute_force_power(deals: int, a_only: float, b_only: float, alpha: float) -> float:
-    """The chance of every possible table, summed over the tables that the test rejects."""
-    total = 0.0
-    for a in range(deals + 1):
-        for b in range(deals + 1 - a):
-            table = PairCounts(0, a, b, deals - a - b)
-            if mcnemar(table).p_value < alpha:
-                chance = [a_only, b_only, 1 - a_only - b_only]
-                total += multinomial.pmf([a, b, table.neither], deals, chance)
-    return total
-
-
-@pytest.mark.parametrize(("a_only", "b_only"), [(0.4, 0.1), (0.5, 0.5), (0.05, 0.6)])
-def test_paired_power_is_the_sum_over_all_tables(a_only: float, b_only: float) -> None:
-    power = power_paired(14, a_only - b_only, a_only + b_only)
-    assert power == pytest.approx(brute_force_power(14, a_only, b_only, 0.05), abs=1e-9)
-
-
-@settings(max_examples=40)
-@given(st.integers(1, 5000), st.floats(0.05, 1.0), st.floats(0.3, 0.95))
-def test_a_paired_detectable_difference_has_the_power(
-    deals: int, discordant: float, power: float
-) -> None:
-    difference = detectable_paired(deals, discordant, power)
-    if np.isnan(difference):
-        assert power_paired(deals, discordant, discordant) < power
-    else:
-        assert power_paired(deals, difference, discordant) == pytest.approx(power, abs=1e-6)
 
 
 def test_the_least_mean_is_found_with_the_power_promised() -> None:

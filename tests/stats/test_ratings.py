@@ -11,10 +11,11 @@ from scipy.special import logit
 from scipy.stats import t
 
 from benchmarks.leagues import coverage, table
+from gauntlet.papers.gamebench.bootstrap import as_gamebench, draw_by_match, spectral
 from gauntlet.stats import means, profile
-from gauntlet.stats.bradley_terry import beats, penalised, spectral
-from gauntlet.stats.matches import Matches, Ties, draw_by_match
-from gauntlet.stats.ratings import By, as_gamebench, rated, without_each
+from gauntlet.stats.bradley_terry import beats, penalised
+from gauntlet.stats.matches import Matches, Ties
+from gauntlet.stats.ratings import By, rated, without_each
 
 Row = tuple[int, int, float, int, int]
 """First and second player, the first one's score, game, deal."""

@@ -16,12 +16,11 @@ import numpy as np
 from gauntlet.agents.base import Answer, Goal, Question, Turn
 from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
-from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import Divided, Priors, Rows, averaged, sampled_turns
 from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.agents.prompting.wording import Wording
 from gauntlet.common.ids import LATER
-from gauntlet.games.base import Fact, Game, Observation
+from gauntlet.games.base import Fact, Game
 from gauntlet.models.base import Score, Scores
 
 NOTHING = ("N/A",)
@@ -83,8 +82,16 @@ def content_free(
     turn = next(sampled_turns(game, seat, goal, PLIES), None)
     if turn is None:
         return []
-    seen = turn.observation
-    empty = [_blank(seen, nothing, count) for nothing in inputs for count in COUNTS]
+    empty = [
+        replace(
+            turn.observation,
+            facts=tuple(Fact(fact.name, nothing) for fact in turn.observation.facts),
+            history=(nothing,),
+            options=(nothing,) * count,
+        )
+        for nothing in inputs
+        for count in COUNTS
+    ]
     asked = tuple(prompts(one, goal, moves, (0,), words)[0] for one in empty)
     reply = yield Score(asked, LETTERS)
     assert isinstance(reply, Scores), reply
@@ -101,8 +108,3 @@ def content_free_priors(inputs: Sequence[Rows]) -> Priors:
     }
     known = {count: logs for count, logs in priors.items() if logs is not None}
     return Priors(known, sum(map(len, inputs)))
-
-
-def _blank(observation: Observation, nothing: str, count: int) -> Observation:
-    facts = tuple(Fact(fact.name, nothing) for fact in observation.facts)
-    return replace(observation, facts=facts, history=(nothing,), options=(nothing,) * count)

@@ -16,6 +16,7 @@ import numpy as np
 
 from gauntlet.agents.base import Answer, Decision, Question, Status, Turn
 from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.answers import move_in
 from gauntlet.agents.prompting.base import (
     Unusable,
     aim,
@@ -24,7 +25,6 @@ from gauntlet.agents.prompting.base import (
     format_facts,
     role,
 )
-from gauntlet.agents.prompting.reading import move_in
 from gauntlet.agents.prompting.wording import PLAIN, on_a_line
 from gauntlet.games.base import Observation
 from gauntlet.games.capabilities import fallback_of, move_format_of

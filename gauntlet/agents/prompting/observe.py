@@ -132,9 +132,12 @@ def guess_in(answer: Mapping[str, Any] | None, game: Watching) -> tuple[int, ...
 
 def notes(answer: Mapping[str, Any] | None) -> dict[str, Any]:
     told = answer or {}
-    reasoning = told.get("reasoning")
-    kept = {"reasoning": _text(reasoning)} if reasoning else {}
-    return {"confidence": confidence(told.get("confidence")), **kept}
+    noted: dict[str, Any] = {"confidence": confidence(told.get("confidence"))}
+    if reasoning := told.get("reasoning"):
+        phrases: Sequence[Any] = reasoning if isinstance(reasoning, list) else [reasoning]
+        # No file can hold a lone surrogate.
+        noted["reasoning"] = "; ".join(map(str, phrases)).encode(errors="replace").decode()
+    return noted
 
 
 def confidence(value: Any) -> float:
@@ -151,9 +154,3 @@ def none(turn: Turn, status: Status) -> Decision:
     (option,) = turn.options
     assert isinstance(option, TextAction), option
     return Decision(0, status, fallback=True, attempts=2, text=option.text.instead)
-
-
-def _text(reasoning: Any) -> str:
-    """As one text without lone surrogates, which no file can hold; phrases joined by semicolons."""
-    phrases: Sequence[Any] = reasoning if isinstance(reasoning, list) else [reasoning]
-    return "; ".join(map(str, phrases)).encode(errors="replace").decode()

@@ -20,8 +20,15 @@ import numpy as np
 from gauntlet.agents.base import Answer, Goal, Question, Turn
 from gauntlet.agents.prompting.base import Asking, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, rotated
-from gauntlet.agents.prompting.priors import Divided, Logs, Priors, Rows, averaged, learnt
-from gauntlet.agents.prompting.samples import sampled_turns
+from gauntlet.agents.prompting.priors import (
+    Divided,
+    Logs,
+    Priors,
+    Rows,
+    averaged,
+    learnt,
+    sampled_turns,
+)
 from gauntlet.agents.prompting.scoring import Scoring
 from gauntlet.agents.prompting.wording import HasWording
 from gauntlet.common.errors import suggest

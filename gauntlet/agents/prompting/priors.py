@@ -7,15 +7,18 @@ is divided by its prior. `calibrated.py` and `pride.py` estimate the prior.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Turn
+from gauntlet.agents.base import Goal, Turn
 from gauntlet.agents.prompting.base import Asking, Unusable, check_moves
 from gauntlet.agents.prompting.cloze import LETTERS, prompts
 from gauntlet.agents.prompting.scoring import Scoring
+from gauntlet.games.base import Game, default_text_move
+from gauntlet.games.contract import seats_to_move
 from gauntlet.models.base import Score, Scores
 
 Logs = tuple[float, ...]
@@ -143,3 +146,26 @@ def _telling(rows: Sequence[Logs]) -> list[list[float]]:
 def _least(row: Sequence[float]) -> float:
     """The smallest finite log-probability; infinity if there is none."""
     return min((value for value in row if value > -math.inf), default=math.inf)
+
+
+SEED = 20_240_607
+"""These deals are seeded by two numbers, those of a sweep by more, so the two never coincide."""
+
+
+def sampled_turns(game: Game[Any], seat: int, goal: Goal, plies: int) -> Iterator[Turn]:
+    """Every turn with a choice for `seat` in `plies` plies of random play; always the same turns.
+    New deals start as games end."""
+    state, deals = None, 0
+    for _ in range(plies):
+        if state is None or not seats_to_move(game, state):
+            rng = np.random.default_rng([SEED, deals])
+            state, deals = game.deal(rng), deals + 1
+        moves = []
+        for mover in seats_to_move(game, state):
+            turn = Turn.at(game, state, mover, goal)
+            options = turn.options
+            if mover == seat and len(options) > 1:
+                yield turn
+            moves.append(default_text_move(options[rng.integers(len(options))], rng))
+        if moves:
+            state = game.play(state, moves)

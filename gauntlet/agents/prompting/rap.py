@@ -4,11 +4,16 @@ Sources: RAP (Hao et al. 2023), with the prompts of GameBench (Costarelli et al.
 and its published code. An action's estimate is P(its letter | which?) + P(yes | is it good?); once
 it is visited, its reward is that + 2 P(yes | will you win?) - 1 at the position that the model
 predicts.
+
+The questions, their slots and their one example, the three doors, are those of GameBench, the
+wording is ours: what do the others do, what comes next, what can be done then, which action would
+it take, is one good, and does it win?
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,17 +21,131 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Answer, Decision, Question, Turn
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
 from gauntlet.agents.gather import gather_all
 from gauntlet.agents.lookahead import Note
 from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
-from gauntlet.agents.prompting.base import Asking, check_length, check_moves, situation
+from gauntlet.agents.prompting.base import (
+    Asking,
+    check_length,
+    check_moves,
+    role_and_rules,
+    situation,
+)
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.agents.prompting.gamebench import null_action
+from gauntlet.agents.prompting.wording import PLAIN
 from gauntlet.agents.prompting.words import ATTEMPTS, MALFORMED, add_text
-from gauntlet.agents.prompting.world_model import UNKNOWN, Questions, actions_in, between
-from gauntlet.games.base import TextAction
+from gauntlet.games.base import Observation, TextAction
 from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
+
+SEEN = "What you see, between <state> and </state>:\n<state>\n{text}\n</state>\n"
+ACTIONS = "Your actions, between <actions> and </actions>:\n<actions>\n{text}\n</actions>\n"
+CHOSEN = "Your action: {text}\n"
+OTHERS = "What the other players do: {text}\n"
+
+WHICH = "Choose one: reply with its letter alone.\n"
+GOOD = "Is this a good action? "
+WILL_WIN = "Will {who} win from here in the end? "
+YES_NO = "Reply with yes or no.\n"
+A_B = "A) yes\nB) no\nReply with A or B.\n"
+FORETELL = "As well as you can, foretell {what}, between <{tag}> and </{tag}>.\n"
+WHAT = {
+    "others": "what the other players do next",
+    "state": "what you see after that",
+    "actions": "which actions you have now, a line each",
+}
+"""What is predicted, by tag."""
+
+EXAMPLE = "First an example, of another game.\n{asked}You answer: <{tag}>{answer}</{tag}>\n\n"
+DOORS = (
+    "Rules: A prize stands behind one of three doors. You point at a door, the host opens one of "
+    "the other two, and you choose again. You win if you choose the door with the prize.\n"
+) + SEEN.format(text="All three doors are shut.")
+ANSWERED = {
+    "others": ("", "The host opens one of the two doors that I do not point at."),
+    "state": (
+        CHOSEN.format(text="point at the left door")
+        + OTHERS.format(text="The host opens the middle door."),
+        "The left and the right door are shut. The middle one is open, and there is no prize "
+        "behind it.",
+    ),
+    "actions": (
+        "",
+        "\npoint at the left door\npoint at the middle door\npoint at the right door\n",
+    ),
+}
+"""The example's further input, and its answer."""
+
+UNKNOWN = "unknown"
+"""The others' moves if the model did not predict them."""
+NUMBERED = re.compile(r"^(?:\d+[.):]|[A-Z][.)]|[-*])\s+")
+MOST = len(LETTERS)
+"""Maximum number of predicted actions; later ones are dropped."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions of one decision; positions and actions are text.
+
+    letters: whether yes and no are asked for as A and B.
+    """
+
+    seen: Observation
+    goal: Goal
+    letters: bool
+
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """The words for yes and for no."""
+        return ("A", "B") if self.letters else ("yes", "no")
+
+    def predict(self, tag: str, position: str, event: str = "") -> Prompt:
+        """Ask for a prediction of what the tag names, after an example; `event` happens first."""
+        before, answer = ANSWERED[tag]
+        asked = FORETELL.format(what=WHAT[tag], tag=tag)
+        example = EXAMPLE.format(asked=DOORS + before + asked, tag=tag, answer=answer)
+        return self._prompt(position, event + asked, example + "Now your game.\n")
+
+    def after(self, position: str, action: str, others: str) -> Prompt:
+        """Ask for the position after the action and the others' moves."""
+        told = CHOSEN.format(text=action) + OTHERS.format(text=others)
+        return self.predict("state", position, told)
+
+    def which(self, position: str, actions: Sequence[str]) -> Prompt:
+        listed = "\n".join(
+            f"{letter}) {action}" for letter, action in zip(LETTERS, actions, strict=False)
+        )
+        return self._prompt(position, ACTIONS.format(text=listed) + WHICH)
+
+    def good(self, position: str, action: str) -> Prompt:
+        return self._prompt(position, CHOSEN.format(text=action) + GOOD + self._verdict)
+
+    def will_win(self, position: str) -> Prompt:
+        """Ask whether the seat that the model plays for wins in the end."""
+        who = "you" if self.goal.helps is None else f"player {self.goal.helps}"
+        return self._prompt(position, WILL_WIN.format(who=who) + self._verdict)
+
+    @property
+    def _verdict(self) -> str:
+        return f"\n{A_B}" if self.letters else YES_NO
+
+    def _prompt(self, position: str, question: str, before: str = "") -> Prompt:
+        static = before + role_and_rules(self.seen, self.goal)
+        return Prompt(static, SEEN.format(text=position) + question, PLAIN.cue)
+
+
+def between(tag: str, reply: str) -> str | None:
+    """The text after an opening tag, up to the closing one if present; None if empty."""
+    _, _, behind = reply.partition(f"<{tag}>")
+    text, _, _ = behind.partition(f"</{tag}>")
+    return text.encode(errors="replace").decode().strip() or None
+
+
+def actions_in(text: str) -> tuple[str, ...]:
+    """The distinct actions of a text, one per line, without numbering."""
+    lines = (NUMBERED.sub("", line.strip()).strip() for line in text.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line))[:MOST]
 
 
 @dataclass(frozen=True)
@@ -112,7 +231,8 @@ class LanguageWorldModel:
         """The position the model predicts after an action, and how it judges it."""
         others = self.others.get(position)
         if others is None:
-            others = (yield from self._foretold("others", position)) or UNKNOWN
+            asked = self._generate("others", self.questions.predict("others", position))
+            others = (yield from self._read("others", asked)) or UNKNOWN
             self.others[position] = others
         prompt = self.questions.after(position, choice.action, others)
         after = yield from self._read("state", self._generate("state", prompt))
@@ -162,10 +282,6 @@ class LanguageWorldModel:
             Choice(action, chance + yes)
             for action, chance, (yes, _) in zip(actions, chances, verdicts, strict=True)
         )
-
-    def _foretold(self, tag: str, position: str) -> Generator[Question, Answer, str | None]:
-        prompt = self.questions.predict(tag, position)
-        return (yield from self._read(tag, self._generate(tag, prompt)))
 
     def _read(self, tag: str, request: Generate) -> Generator[Question, Answer, str | None]:
         reply = yield request

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gauntlet.agents.base import Turn
+from gauntlet.agents.prompting.answers import folded
 from gauntlet.agents.prompting.base import Asking
 from gauntlet.agents.prompting.cot_base import (
     MOVE,
@@ -21,7 +22,6 @@ from gauntlet.agents.prompting.cot_base import (
     indices,
     majority_decision,
 )
-from gauntlet.agents.prompting.reading import folded
 from gauntlet.games.capabilities import intents_of
 
 GENERAL = (

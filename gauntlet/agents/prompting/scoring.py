@@ -20,7 +20,7 @@ class Scoring(HasWording):
 
     temperature: 0 takes the option with the highest score, the first listed of several. Above 0 an
         option is drawn with probability in proportion to score ** (1 / temperature), as
-        `stats.exploitability.tempered`; for scores that are no weights (`weights`), to
+        `games.openspiel.exploitability.tempered`; for scores that are no weights (`weights`), to
         exp(score / temperature). The default predates the setting and is left out of the cell key
         (`pipeline.plan.identity.describe`).
 

@@ -17,6 +17,7 @@ from gauntlet.agents.actors import Perfect, Playouts, Scripted
 from gauntlet.agents.base import Answer, Question, Turn
 from gauntlet.agents.lookahead import DRAWS, Judge, Judged, Mover, Node, Note, Proposed, Tree
 from gauntlet.agents.lookahead import side as side_of
+from gauntlet.agents.prompting.answers import move_in, share_in
 from gauntlet.agents.prompting.base import Asking, aim
 from gauntlet.agents.prompting.cot_base import (
     MOVE,
@@ -27,7 +28,6 @@ from gauntlet.agents.prompting.cot_base import (
     majority_decision,
 )
 from gauntlet.agents.prompting.direct import CHOOSE
-from gauntlet.agents.prompting.reading import move_in, share_in
 from gauntlet.agents.prompting.wording import PLAIN
 from gauntlet.games.base import Game, Observation
 from gauntlet.games.capabilities import move_format_of, nothing_hidden

@@ -14,6 +14,7 @@ import numpy as np
 
 from gauntlet.agents.base import Answer, Question, Turn
 from gauntlet.agents.lookahead import Note
+from gauntlet.agents.prompting.answers import vote_in
 from gauntlet.agents.prompting.base import Asking, aim
 from gauntlet.agents.prompting.cot import THINK
 from gauntlet.agents.prompting.cot_base import (
@@ -27,7 +28,6 @@ from gauntlet.agents.prompting.cot_base import (
     legal,
     majority_decision,
 )
-from gauntlet.agents.prompting.reading import vote_in
 from gauntlet.agents.prompting.wording import PLAIN
 from gauntlet.models.base import Generation, Prompt
 
@@ -65,7 +65,8 @@ class Tot(Retrying):
         answers: list[Note] = ["ok" if text.strip() else "malformed" for text in reply.texts]
         kept, votes = yield from self._voted(turn, PLANS, reply.texts, rng)
         answers += votes
-        further = self._continuing(prompt, reply.texts[kept])
+        told = f"{prompt.changing}{PLAN}{reply.texts[kept].strip()}\n"
+        further = replace(prompt, changing=told, cue=MOVE_CUE)
         heard = yield from self.sample_replies(turn, further, rng, self.samples)
         answers += [answer for _, answer in heard]
         moves = [(text, answer) for text, answer in heard if isinstance(answer, int)]
@@ -76,11 +77,6 @@ class Tot(Retrying):
             best, votes = yield from self._voted(turn, ANSWERS, [text for text, _ in moves], rng)
             answers += votes
         return majority_decision(turn, answers, moves[best][1:], plan=kept)
-
-    def _continuing(self, prompt: Prompt, plan: str) -> Prompt:
-        """The first prompt with the plan appended, asking for the move."""
-        told = f"{prompt.changing}{PLAN}{plan.strip()}\n"
-        return replace(prompt, changing=told, cue=MOVE_CUE)
 
     def _voted(
         self, turn: Turn, above: str, candidates: Sequence[str], rng: np.random.Generator

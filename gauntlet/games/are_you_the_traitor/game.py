@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
 from gauntlet.games.are_you_the_traitor import players, words
 from gauntlet.games.are_you_the_traitor.players import (
     TOLD,
@@ -42,7 +41,7 @@ from gauntlet.games.are_you_the_traitor.state import (
     use_rings,
     wizards,
 )
-from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, only_move
 from gauntlet.games.capabilities import full_rules
 
 ANSWERS, PASSES, STOPS = range(5, 8)
@@ -129,10 +128,7 @@ class AreYouTheTraitor:
         return state.phase == STOP and last
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        (move,) = moves
-        legal = self.legal(state, ROLES.seat(self.num_seats, state.actor))
-        if fault := move_fault(move, legal):
-            raise IllegalAction(f"{move} {fault} in:\n{self.show(state)}")
+        move = only_move(self, state, moves)
         if state.phase == ACCUSE:
             return self._accused(state, int(move))
         if state.phase == STOP:

@@ -10,9 +10,8 @@ from markupsafe import Markup
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.codenames import Codenames
-from gauntlet.games.codenames.game import View
+from gauntlet.games.codenames.game import KINDS, ROLES, SPYMASTERS, View
 from gauntlet.games.codenames.rules import BLUE, RED, State, Turn, guessed, team_of
-from gauntlet.games.codenames.words import KINDS, ROLES, SPYMASTERS
 from gauntlet.games.drawing import by_place, entry, marks, picture, sign
 
 STYLE = Path(__file__).with_suffix(".css")

@@ -1,21 +1,194 @@
-"""Codenames: the Game class."""
+"""Codenames: the Game class, and the game as text: rules, moves, and what each role sees."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.base import (
+    Action,
+    Fact,
+    Observation,
+    TextAction,
+    TextMove,
+    only_move,
+)
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
-from gauntlet.games.codenames import players, rules, words
+from gauntlet.games.codenames import players, rules
 from gauntlet.games.codenames.clues import NOUNS, clue_spec
 from gauntlet.games.codenames.players import sample_key, worth
-from gauntlet.games.codenames.rules import CARDS, COUNTS, STOP, State, Turn
-from gauntlet.games.codenames.words import ROLES, SPYMASTERS, to_act
+from gauntlet.games.codenames.rules import (
+    ASSASSIN,
+    BLUE,
+    BONUS,
+    CARDS,
+    COUNTS,
+    MOST_TURNS,
+    NEUTRAL,
+    RED,
+    STOP,
+    State,
+    Turn,
+    guessed,
+    most_guesses,
+    team_of,
+)
+from gauntlet.games.teams import Roles
+
+TITLE = "Codenames"
+KINDS = ("red", "blue", "neutral", "assassin")
+SPYMASTERS = (0, 2)
+"""The roles that give clues, by team; add one for the operative."""
+ROLES = Roles(
+    names=(
+        "the spymaster of red",
+        "the operative of red",
+        "the spymaster of blue",
+        "the operative of blue",
+    ),
+    teams=(RED, RED, BLUE, BLUE),
+)
+
+SUMMARY = (
+    "Codenames: two teams, red and blue, look for their own words on a board of "
+    f"{sum(COUNTS)}. Only the spymasters know which word is whose. By clues of one word each "
+    "spymaster leads the operative of its team to the team's words. The team whose words all lie "
+    "open first wins; whoever opens the assassin loses at once."
+)
+
+
+def headings(paper_bugs: bool) -> dict[str, str]:
+    red, blue, neutral, _ = COUNTS
+    clue = (
+        "A clue is any text without a comma and a number."
+        if paper_bugs
+        else "A clue is one word and a number. The word is of letters alone, neither begins nor "
+        "ends with a word on the board, whether that lies open or not, and is no form or part of "
+        "one. Nothing else is said."
+    )
+    zero = (
+        "The number 0 allows one guess. An operative may stop at once."
+        if paper_bugs
+        else "The number 0 allows any number of guesses. An operative guesses at least once."
+    )
+    turns = f" After {MOST_TURNS} turns nobody has won." if paper_bugs else ""
+    return {
+        "Words": f"{red} words are red's, which begins, {blue} are blue's, {neutral} are neutral, "
+        "and one is the assassin.",
+        "Turns": "The teams take turns. In a turn the spymaster gives a clue, and then the "
+        f"operative of its team guesses.{turns}",
+        "Clues": f"{clue} The number says how many words of the team it goes with.",
+        "Guesses": "A guessed word is opened, and all see whose it is. After a word of the own "
+        "team the operative may guess again, up to the number of the clue plus one in all, or "
+        f"stop. Any other word ends the turn. {zero}",
+        "Scoring": "Each team has a point for every word of its own that lies open, whoever "
+        f"guessed it, and the winner {BONUS} more; whoever opens the assassin has none. A team's "
+        "score is its share of all points.",
+    }
+
+
+def option(role: int, action: int, board: Sequence[str]) -> str:
+    if role in SPYMASTERS:
+        return f"clue for {action}"
+    return "stop guessing" if action == STOP else board[action]
+
+
+def history(state: State, paper_bugs: bool) -> Iterator[str]:
+    """Yield all moves, one clause each."""
+    for turn in state.turns:
+        team = KINDS[turn.team]
+        yield f"{team}'s clue: {turn.clue} for {turn.number}"
+        for place in turn.guesses:
+            yield f"{team} guessed {state.words[place]}: {_kind(state.key[place])}"
+        if _stopped_early(state, turn, paper_bugs):
+            yield f"{team} stopped guessing"
+
+
+def _stopped_early(state: State, turn: Turn, paper_bugs: bool) -> bool:
+    """Whether a turn ended though another guess was allowed."""
+    right = all(state.key[place] == turn.team for place in turn.guesses)
+    return turn.over and right and len(turn.guesses) < most_guesses(turn, paper_bugs)
+
+
+def facts(state: State, role: int, paper_bugs: bool) -> Iterator[Fact]:
+    team, other = ROLES.teams[role], 1 - ROLES.teams[role]
+    named = ROLES.names[role]
+    first = "begins" if team == RED else "is second"
+    yield Fact("You are", f"{named}; {KINDS[team]} has {COUNTS[team]} words and {first}", own=True)
+    lies_open = guessed(state.turns)
+    hidden = [place for place in range(len(state.words)) if place not in lies_open]
+    if role in SPYMASTERS:
+        for name, kind in (
+            ("Your team's hidden words", team),
+            ("The other team's hidden words", other),
+            ("Hidden neutral words", NEUTRAL),
+            ("The assassin", ASSASSIN),
+        ):
+            yield Fact(name, _word_list(state, hidden, kind), own=True)
+    else:
+        turn = state.turns[-1]
+        yield Fact("The clue", _clue(turn, paper_bugs), own=True)
+        yield Fact("Hidden words", ", ".join(state.words[place] for place in hidden))
+    counts = [
+        COUNTS[kind] - sum(state.key[place] == kind for place in lies_open) for kind in (0, 1)
+    ]
+    yield Fact("Words to find", f"your team {counts[team]}, the other team {counts[other]}")
+    yield Fact("Open words", _open(state, lies_open))
+    yield Fact("Turns so far", _turns(state))
+
+
+def _word_list(state: State, places: Iterable[int], kind: int) -> str:
+    return ", ".join(state.words[p] for p in places if state.key[p] == kind) or "none"
+
+
+def _open(state: State, places: set[int]) -> str:
+    kinds = [(name, _word_list(state, sorted(places), kind)) for kind, name in enumerate(KINDS)]
+    return "; ".join(f"{name}: {told}" for name, told in kinds if told != "none") or "none"
+
+
+def _clue(turn: Turn, paper_bugs: bool) -> str:
+    made, most = len(turn.guesses), most_guesses(turn, paper_bugs)
+    limit = "any number" if turn.number == 0 and not paper_bugs else str(most - made)
+    return f"{turn.clue} for {turn.number}; guessed {made}, {limit} more allowed"
+
+
+def _turns(state: State) -> str:
+    return "\n".join(_turn(state, turn) for turn in state.turns) or "none"
+
+
+def _turn(state: State, turn: Turn) -> str:
+    guesses = ", ".join(
+        f"{state.words[place]} ({_kind(state.key[place])})" for place in turn.guesses
+    )
+    return f"{KINDS[turn.team]}: {turn.clue} for {turn.number}; guessed {guesses or 'nothing'}"
+
+
+def _kind(kind: int) -> str:
+    return "the assassin" if kind == ASSASSIN else KINDS[kind]
+
+
+def show_board(state: State) -> str:
+    """Draw the board with the whole key; open words are in brackets."""
+    lies_open = guessed(state.turns)
+    lines = [
+        f"{name}: "
+        + ", ".join(
+            f"[{word}]" if place in lies_open else word
+            for place, word in enumerate(state.words)
+            if state.key[place] == kind
+        )
+        for kind, name in enumerate(KINDS)
+    ]
+    return "\n".join([*lines, *(_turn(state, turn) for turn in state.turns[-1:])])
+
+
+def to_act(turns: Sequence[Turn]) -> int:
+    """Return the role that acts."""
+    guesses = bool(turns) and not turns[-1].over
+    return SPYMASTERS[team_of(turns)] + guesses
 
 
 @dataclass(frozen=True)
@@ -45,14 +218,14 @@ class Codenames:
     policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
     told_policies: ClassVar[Mapping[str, str]] = players.TOLD
     measures: ClassVar[tuple[Measure, ...]] = (MATCH_SCORE,)
-    rules_summary: ClassVar[str] = words.SUMMARY
+    rules_summary: ClassVar[str] = SUMMARY
 
     def __post_init__(self) -> None:
         ROLES.check("codenames", self.num_seats)
 
     @property
     def rules_headings(self) -> Mapping[str, str]:
-        return words.headings(self.paper_bugs)
+        return headings(self.paper_bugs)
 
     @property
     def seatings(self) -> tuple[tuple[int, ...], ...]:
@@ -84,12 +257,7 @@ class Codenames:
         return (*hidden, STOP) if turn.guesses or self.paper_bugs else hidden
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if fault := move_fault(move, self._options(state)):
-            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        move = only_move(self, state, moves, self._options(state))
         if isinstance(move, TextMove):
             return rules.with_clue(state, move.text, int(move))
         return rules.with_guess(state, int(move), self.paper_bugs)
@@ -102,13 +270,13 @@ class Codenames:
             kind if knows_all or place in lies_open else -1 for place, kind in enumerate(state.key)
         )
         return Observation(
-            game=words.TITLE,
+            game=TITLE,
             seat=seat,
             rules=full_rules(self),
-            facts=tuple(words.facts(state, role, self.paper_bugs)),
-            history=tuple(words.history(state, self.paper_bugs)),
+            facts=tuple(facts(state, role, self.paper_bugs)),
+            history=tuple(history(state, self.paper_bugs)),
             options=tuple(
-                words.option(role, int(action), state.words) for action in self.legal(state, seat)
+                option(role, int(action), state.words) for action in self.legal(state, seat)
             ),
             view=View(role, state.words, visible, state.turns),
             role=ROLES.role(self.num_seats, role),
@@ -126,7 +294,7 @@ class Codenames:
         return ROLES.each_seat(self.num_seats, rules.shares(state, self.paper_bugs))
 
     def show(self, state: State) -> str:
-        return words.show_board(state)
+        return show_board(state)
 
     def sample(self, observation: Observation, rng: np.random.Generator) -> State:
         """Return a state consistent with what the role knows; for an operative the key is drawn

@@ -23,11 +23,9 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction, suggest
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure
-from gauntlet.games.evergreen.bidding import Bidding
 from gauntlet.games.evergreen.mnk import Mnk
-from gauntlet.games.evergreen.rules import Position, Rules
+from gauntlet.games.evergreen.rules import Bidding, Position, Rules, TakeAway
 from gauntlet.games.evergreen.solving import POLICIES, Solution, TooLarge
-from gauntlet.games.evergreen.takeaway import TakeAway
 
 FAMILIES: Mapping[str, Any] = {"mnk": Mnk, "takeaway": TakeAway, "bidding": Bidding}
 TITLES = {"mnk": "Marks", "takeaway": "Heaps", "bidding": "Prizes"}

@@ -12,7 +12,7 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, BeliefQuestion, Measure
-from gauntlet.games.holdem import beliefs, luck, policies, response, rules, words
+from gauntlet.games.holdem import luck, policies, response, rules, words
 from gauntlet.games.holdem import playouts as engine
 from gauntlet.games.holdem.playouts import make_belief
 from gauntlet.games.holdem.policies import CODES, Players, habits, learn, make_room
@@ -354,7 +354,7 @@ class Holdem:
         """Of this hand's cards; "win" is of the whole match."""
         other, before = 1 - seat, state.array
         held = f"What does player {other} hold in this hand?"
-        found = [BeliefQuestion("hidden", other, held, beliefs.HOLDINGS)]
+        found = [BeliefQuestion("hidden", other, held, response.HOLDINGS)]
         after = self.play(state, [move]).array
         street = (rules.HAND, rules.STREET)
         if all(after[one] == before[one] for one in street) and after[rules.TO_MOVE] == other:
@@ -367,7 +367,7 @@ class Holdem:
         return found
 
     def truth(self, state: State, question: BeliefQuestion) -> int:
-        return beliefs.holding(*state.array[rules.hole_slice(question.about)].tolist())
+        return response.holding(*state.array[rules.hole_slice(question.about)].tolist())
 
     def posterior(
         self,
@@ -379,14 +379,14 @@ class Holdem:
     ) -> np.ndarray | None:
         policy = policies[1 - seat]
         code = None if policy is None else self.code(policy)
-        pairs = beliefs.pair_chances(state.array, seat, code)
+        pairs = response.pair_chances(state.array, seat, code)
         if pairs is None or question.kind == "win" or (question.kind == "move" and code is None):
             return None
         if question.kind == "hidden":
-            return np.bincount(beliefs.holdings(), pairs, minlength=len(beliefs.HOLDINGS))
+            return np.bincount(response.holdings(), pairs, minlength=len(response.HOLDINGS))
         after = self.play(state, [move]).array
         assert code is not None
-        return beliefs.move_chances(after, pairs, code)[list(distinct(after))]
+        return response.move_chances(after, pairs, code)[list(distinct(after))]
 
     def worths(
         self, state: State, seat: int, question: BeliefQuestion, policies: Sequence[str | None]

@@ -20,7 +20,7 @@ from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.capabilities import WIN, Measure, add_match_score
 from gauntlet.games.openspiel import engine, poker, words
 from gauntlet.games.openspiel.engine import GameNotes, State, notes_of
-from gauntlet.games.openspiel.means import Means, is_small, learn
+from gauntlet.games.openspiel.tree import Means, is_small, learn
 from gauntlet.games.openspiel.words import Choice
 from gauntlet.games.playouts import RANDOM, simulate_by_rules
 

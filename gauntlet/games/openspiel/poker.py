@@ -14,10 +14,9 @@ import numpy as np
 
 from gauntlet.games.base import Action, Observation
 from gauntlet.games.capabilities import BeliefQuestion
-from gauntlet.games.openspiel import engine
+from gauntlet.games.openspiel import engine, exploitability
 from gauntlet.games.openspiel.tree import KUHN, Policy, listed, solved, tabular
 from gauntlet.games.playouts import RANDOM, check_known_policy
-from gauntlet.stats import exploitability
 
 LEDUC = "leduc_poker"
 SUITS = {KUHN: 1, LEDUC: 2}

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction, UserError, extra, suggest
-from gauntlet.games.base import Action, Observation, move_fault
+from gauntlet.common.errors import UserError, extra, suggest
+from gauntlet.games.base import Action, Observation, only_move
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.games.pettingzoo.classics import CLASSICS, REFUSED, Classic
 from gauntlet.games.transition_cache import TransitionCache
@@ -152,13 +152,7 @@ class PettingZoo:
         return self._live(state).legal() if seat in self.to_move(state) else ()
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (action,) = moves
-        if fault := move_fault(action, self.legal(state, seats[0])):
-            raise IllegalAction(f"action {action} {fault} in\n{self.show(state)}")
-        return State(state.seed, (*state.actions, int(action)))
+        return State(state.seed, (*state.actions, int(only_move(self, state, moves))))
 
     def observe(self, state: State, seat: int) -> Observation:
         live, classic = self._live(state), self._classic

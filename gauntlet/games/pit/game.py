@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.base import Action, Fact, Observation, only_move
 from gauntlet.games.capabilities import MATCH_SCORE, Measure, full_rules
 from gauntlet.games.pit import players, published, rules, words
 from gauntlet.games.pit.players import TOLD, share, worth
@@ -228,12 +227,7 @@ class Pit:
         return self._market.options(state) if self.to_move(state) == (seat,) else ()
 
     def play(self, state: Any, moves: Sequence[Action]) -> Any:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if move not in self._market.options(state):
-            raise IllegalAction(f"action {move} is not legal in\n{self.show(state)}")
+        move = only_move(self, state, moves, self._market.options(state))
         return self._market.act(state, int(move))
 
     def observe(self, state: Any, seat: int) -> Observation:

@@ -13,11 +13,20 @@ import numpy as np
 from gauntlet.common.errors import IllegalAction
 from gauntlet.common.ids import LATER
 from gauntlet.games.base import Action, Fact, Observation
-from gauntlet.games.rock_paper_scissors import spectator, strategies
+from gauntlet.games.rock_paper_scissors import strategies
 
 HANDS = ("rock", "paper", "scissors")
 """Each beats the one before it; the first beats the last."""
 MOST_ROUNDS = 10_000
+
+SPECTATOR_RULES = (
+    "Players 1 and 2 play rock-paper-scissors round after round. In a round both choose a hand at "
+    "the same time: rock (R), paper (P) or scissors (S). Rock beats scissors, scissors beat paper, "
+    "paper beats rock. A round is told with its number, the hand of player 1 (move1), the hand of "
+    "player 2 (move2) and the result for player 1: 1 a win, 0 a draw, -1 a loss. Each round is a "
+    "step."
+)
+"""The keys of a round as JSON, and players counted from 1, are those of the published prototype."""
 
 State = tuple[tuple[Action, Action], ...]
 """The rounds so far: what each seat chose."""
@@ -45,8 +54,8 @@ class RockPaperScissors:
 
     draws: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = strategies.CODES
-    spectator_rules: ClassVar[str] = spectator.RULES
-    spectator_names: ClassVar[tuple[str, ...]] = spectator.NAMES
+    spectator_rules: ClassVar[str] = SPECTATOR_RULES
+    spectator_names: ClassVar[tuple[str, ...]] = ("1", "2")
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -138,7 +147,7 @@ class RockPaperScissors:
 
     def spectate(self, moves: Sequence[Sequence[Action]], first: int) -> str:
         """Return these rounds as JSON; `first` is the number of the first."""
-        return spectator.rounds(moves, first)
+        return rounds_as_json(moves, first)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
@@ -192,3 +201,13 @@ class RockPaperScissors:
 def _clause(number: int, choices: tuple[Action, Action]) -> str:
     first, second = choices
     return f"round {number}: player 0 {HANDS[first]}, player 1 {HANDS[second]}"
+
+
+def rounds_as_json(moves: Sequence[Sequence[int]], first: int) -> str:
+    """Return these rounds as a JSON list, one a line; `first` is the number of the first."""
+    lines = (
+        f'{{"round":{number},"move1":"{"RPS"[int(hand)]}","move2":"{"RPS"[int(other)]}",'
+        f'"result":{(int(hand) - int(other) + 1) % 3 - 1}}}'
+        for number, (hand, other) in enumerate(moves, first)
+    )
+    return "[\n" + ",\n".join(lines) + "\n]"

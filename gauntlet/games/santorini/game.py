@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Observation
+from gauntlet.games.base import Action, Observation, only_move
 from gauntlet.games.capabilities import full_rules
 from gauntlet.games.playouts import check_known_policy
-from gauntlet.games.santorini import players, rules, words
+from gauntlet.games.santorini import rules, words
 from gauntlet.games.santorini.rules import State
 
 
@@ -29,8 +28,8 @@ class Santorini:
     paper_bugs: bool = False
 
     perfect_information: ClassVar[bool] = True
-    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
-    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+    policies: ClassVar[tuple[str, ...]] = tuple(rules.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = rules.TOLD
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -64,15 +63,7 @@ class Santorini:
         )
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (action,) = moves
-        if action not in self.legal(state, seats[0]):
-            raise IllegalAction(
-                f"action {action} is not legal for player {seats[0]} in\n{self.show(state)}"
-            )
-        array = state.array
+        action, array = only_move(self, state, moves), state.array
         rules.act(array, action)
         told = words.clauses(state.cells, action)
         return State(tuple(array.tolist()), (*state.history, *told))
@@ -98,9 +89,9 @@ class Santorini:
         state: State = observation.view
         code, array = self._code(policy), state.array
         actions = self.legal(state, observation.seat)
-        if code == players.RANDOM:
+        if code == rules.RANDOM:
             return (1 / len(actions),) * len(actions)
-        steps = players.best(array, code)
+        steps = rules.best(array, code)
         if not self.paper_bugs or state.cells[rules.STAGE] != rules.MOVE:
             return tuple((steps >> one & 1) / steps.bit_count() for one in actions)
         chances = []
@@ -111,10 +102,10 @@ class Santorini:
         return tuple(chances)
 
     def worth(self, state: State, seat: int) -> float:
-        return float(players.worth(state.array, seat, players.room()))
+        return float(rules.worth(state.array, seat, rules.room()))
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
-        return players.simulate(rules.blank(), self._codes(policies), self.paper_bugs, games, seed)
+        return rules.simulate(rules.blank(), self._codes(policies), self.paper_bugs, games, seed)
 
     def winners(
         self, state: State, policies: Sequence[str], playouts: int, seed: int, hidden: bool
@@ -122,7 +113,7 @@ class Santorini:
         """As `games.capabilities.PlayedOut.winners`; nothing is `hidden`."""
         actions = np.array(self.legal(state, state.cells[rules.TURN] % 2))
         codes = self._codes(policies)
-        return players.winners(state.array, actions, codes, self.paper_bugs, playouts, seed)
+        return rules.winners(state.array, actions, codes, self.paper_bugs, playouts, seed)
 
     def values(
         self,
@@ -168,4 +159,4 @@ def _builds(array: np.ndarray, square: int, policy: int) -> int:
     """Return the squares among which a policy chooses to build after its step; any after a win."""
     trial = array.copy()
     rules.step(trial, square)
-    return _after(array, square) if rules.over(trial) else players.best(trial, policy)
+    return _after(array, square) if rules.over(trial) else rules.best(trial, policy)

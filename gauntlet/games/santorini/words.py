@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from gauntlet.games.base import Action, Fact
-from gauntlet.games.santorini.players import wins
 from gauntlet.games.santorini.rules import (
     BOTH,
     BUILD,
@@ -20,6 +19,7 @@ from gauntlet.games.santorini.rules import (
     TOP,
     TURN,
     reachable_squares,
+    wins,
 )
 
 NAMES = "AXBY"

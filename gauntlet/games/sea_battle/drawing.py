@@ -12,6 +12,7 @@ from gauntlet.common.markup import join_markup, tag
 from gauntlet.games.base import Observation
 from gauntlet.games.drawing import by_place, marks, picture, place
 from gauntlet.games.sea_battle import SeaBattle, State, View
+from gauntlet.games.sea_battle.game import HEADINGS, NAMES
 from gauntlet.games.sea_battle.players import course
 from gauntlet.games.sea_battle.rules import (
     ACTIONS,
@@ -25,7 +26,6 @@ from gauntlet.games.sea_battle.rules import (
     STEPS,
     SUNK,
 )
-from gauntlet.games.sea_battle.words import HEADINGS, NAMES
 
 STYLE = Path(__file__).with_suffix(".css")
 

@@ -15,8 +15,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction, UserError, extra, suggest
-from gauntlet.games.base import Action, Observation, TextAction, TextMove, TextSpec, move_fault
+from gauntlet.common.errors import UserError, extra, suggest
+from gauntlet.games.base import (
+    Action,
+    Observation,
+    TextAction,
+    TextMove,
+    TextSpec,
+    only_move,
+)
 from gauntlet.games.capabilities import WIN, Measure
 from gauntlet.games.textarena import words
 from gauntlet.games.textarena.live import KEPT_HERE, Live, start_env
@@ -108,12 +115,7 @@ class TextArena:
         return (TextAction(0, CheckedMove(ask, examples, max_chars=LONGEST, at=at)),)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if fault := move_fault(move, self.legal(state, seats[0])):
-            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        move = only_move(self, state, moves)
         assert isinstance(move, TextMove)
         return State(state.seed, (*state.said, move.text))
 

@@ -8,12 +8,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games.base import Action, Observation, TextAction, TextMove, move_fault
+from gauntlet.games.base import Action, Observation, TextAction, TextMove, only_move
 from gauntlet.games.capabilities import full_rules
-from gauntlet.games.two_rooms import players, rules, words
-from gauntlet.games.two_rooms.players import View, known_kin, sample_state
-from gauntlet.games.two_rooms.rules import ANSWER, BLUE, MIXING, PEOPLE, QUESTION, RED, State
+from gauntlet.games.two_rooms import rules, words
+from gauntlet.games.two_rooms.rules import (
+    ANSWER,
+    BLUE,
+    MIXING,
+    PEOPLE,
+    QUESTION,
+    RED,
+    State,
+    View,
+    known_kin,
+    sample_state,
+)
 from gauntlet.games.two_rooms.words import ROLES
 
 
@@ -33,8 +42,8 @@ class TwoRooms:
     rounds: int = 3
     paper_bugs: bool = False
 
-    policies: ClassVar[tuple[str, ...]] = tuple(players.TOLD)
-    told_policies: ClassVar[Mapping[str, str]] = players.TOLD
+    policies: ClassVar[tuple[str, ...]] = tuple(rules.TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = rules.TOLD
     rules_summary: ClassVar[str] = words.SUMMARY
 
     def __post_init__(self) -> None:
@@ -83,12 +92,7 @@ class TwoRooms:
         return tuple(TextAction(person, QUESTION) for person in people)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (move,) = moves
-        if fault := move_fault(move, self._options(state)):
-            raise IllegalAction(f"move {move} {fault} in\n{self.show(state)}")
+        move = only_move(self, state, moves, self._options(state))
         if not isinstance(move, TextMove):
             return rules.with_hostage(state, int(move))
         if rules.unanswered(state):
@@ -138,22 +142,22 @@ class TwoRooms:
         return sample_state(observation.view, rng)
 
     def probabilities(self, policy: str, observation: Observation) -> tuple[float, ...]:
-        players.check(policy)
+        rules.check(policy)
         view: View = observation.view
         options = [words.NAMES.index(name.split()[-1]) for name in observation.options]
         if policy == "random":
             return (1 / len(options),) * len(options)
         if observation.options[0].startswith("send"):
-            return players.sending(view, options)
-        return players.asking(view, options)
+            return rules.sending(view, options)
+        return rules.asking(view, options)
 
     def words(
         self, policy: str, observation: Observation, option: int, rng: np.random.Generator
     ) -> str:
         view: View = observation.view
         answers = observation.options[option].startswith("answer")
-        return players.truth(view) if answers else players.question(view)
+        return rules.truth(view) if answers else rules.question(view)
 
     def worth(self, state: State, seat: int) -> float:
         team = seat if self.num_seats == 2 else ROLES.teams[seat]
-        return players.worth(state, team, self.rounds)
+        return rules.worth(state, team, self.rounds)

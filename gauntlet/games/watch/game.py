@@ -19,9 +19,18 @@ from gauntlet.common.ids import class_id
 from gauntlet.games.base import Action, Fact, Game, Observation, TextMove, move_fault
 from gauntlet.games.capabilities import Measure, Scripted, deal_key_of
 from gauntlet.games.playouts import policies_of
-from gauntlet.games.watch import guesses, transcript
-from gauntlet.games.watch.guesses import NULL, Guess, GuessSpec, PolicyOutcomes, guess_spec
-from gauntlet.games.watch.transcript import Spectated, Step, Transcript, play_watched
+from gauntlet.games.watch import transcript
+from gauntlet.games.watch.transcript import (
+    NULL,
+    Guess,
+    GuessSpec,
+    PolicyOutcomes,
+    Spectated,
+    Step,
+    Transcript,
+    guess_spec,
+    play_watched,
+)
 
 ROLE = "the observer"
 
@@ -215,7 +224,7 @@ class Watch:
 
     @property
     def measures(self) -> Sequence[Measure]:
-        return guesses.measures_of(self.watched, guesses.comparable(self.of, self.policies))
+        return transcript.measures_of(self.watched, transcript.comparable(self.of, self.policies))
 
     @property
     def points(self) -> str:
@@ -223,14 +232,14 @@ class Watch:
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         real, known = self.truth(state), self.prospects()
-        found = guesses.measure(self.watched, self.policies, real, state.guesses, known)
+        found = transcript.measure(self.watched, self.policies, real, state.guesses, known)
         return {name: (figure,) for name, figure in found.items()}
 
     def prospects(self) -> PolicyOutcomes | None:
         """Return the outcomes of every tuple of policies; None if the watched game cannot provide
         them."""
         of: Any = self.of  # frozen, hence hashable
-        return guesses.policy_outcomes(of, self.policies)
+        return transcript.policy_outcomes(of, self.policies)
 
     def _guesses(self, state: State) -> int:
         return max(1, len(state.transcript) - self.warmup)

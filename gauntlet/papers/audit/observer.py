@@ -9,11 +9,11 @@ import numpy as np
 
 from gauntlet.games.rock_paper_scissors import strategies
 from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES
+from gauntlet.games.watch import observation
+from gauntlet.games.watch.observation import Grid
 from gauntlet.papers.audit.findings import Finding, Open
 from gauntlet.papers.observer.ideal import RUNS, sir
 from gauntlet.papers.published import paper
-from gauntlet.stats import observation
-from gauntlet.stats.observation import Grid
 
 PAIRS = ("HC", "NG", "DY")
 STARTS, SEED = 200, 1

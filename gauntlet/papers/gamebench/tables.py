@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gauntlet.papers.gamebench.bootstrap import DRAWS, Bootstrapped, as_gamebench
 from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches
-from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
 ALL = "all"
 """Stands for all games where a game's name is expected."""

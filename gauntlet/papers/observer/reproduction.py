@@ -24,6 +24,7 @@ from gauntlet.common.disk import write_atomically
 from gauntlet.common.terminal import WrappedTable
 from gauntlet.games.rock_paper_scissors import strategies
 from gauntlet.games.rock_paper_scissors.strategies import CODES, UNIFORM, grid
+from gauntlet.games.watch import observation
 from gauntlet.papers.observer import rows
 from gauntlet.papers.observer.runs import (
     WatchedMatch,
@@ -36,7 +37,6 @@ from gauntlet.papers.published import Row, frame, paper
 from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, CONTRAST, DASHES, MUTED
-from gauntlet.stats import observation
 
 MODELS, DEALS = "pocket_observer", 10
 """Default model, in addition to the observers without one: minutes on a laptop."""

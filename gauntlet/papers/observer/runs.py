@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
 from gauntlet.games.rock_paper_scissors.strategies import CODES, Floats, grid
-from gauntlet.games.watch import Watch
+from gauntlet.games.watch import Watch, observation
+from gauntlet.games.watch.observation import Grid, Mode
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.recorded import recorded_game
 from gauntlet.pipeline.log.schema import DecisionRecord
-from gauntlet.stats import observation
-from gauntlet.stats.observation import Grid, Mode
 
 UNKNOWN = np.full(3, np.nan)
 

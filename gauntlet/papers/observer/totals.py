@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.games.rock_paper_scissors.strategies import grid
+from gauntlet.games.watch import observation
+from gauntlet.games.watch.observation import EPS, Grid, Mode
 from gauntlet.papers.observer.runs import WatchedMatch, implied_outcomes, same_outcomes
-from gauntlet.stats import observation
 from gauntlet.stats.means import limits
-from gauntlet.stats.observation import EPS, Grid, Mode
 from gauntlet.stats.proportions import clopper_pearson
 
 ROUGH = 1e-3

@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import read_table
-from gauntlet.stats.intervals import effective_games
+from gauntlet.stats import checks
+from gauntlet.stats.means import per_deal
 from gauntlet.stats.proportions import clopper_pearson
 
 ASKED = re.compile(r"llm\..+\.(\w+(?:\[.*\])?)")
@@ -111,6 +114,25 @@ def _ends(row: pd.Series[Any], matches: pd.DataFrame) -> Ends:
     lead = (PERCENT * (2 * row[f"score{limit}"] - 1) for limit in ("", "_low", "_high"))
     sizes = (int(row["matches"]), int(row["deals"]))
     return Ends(*sizes, independent, win, draw, loss, Estimate(*lead))
+
+
+def effective_games(values: ArrayLike, deals: ArrayLike, level: float = 0.95) -> int:
+    """Return the effective sample size: the number of independent games that determine a share as
+    precisely as these, which share deals.
+
+    values: 0 or 1 per game. The result is their number over the design effect, with the degrees of
+    freedom that the deals leave (E. L. Korn and B. I. Graubard (1998), Survey Methodology 24,
+    193-201). It is at most their number, which it equals where each game has a deal to itself or
+    nothing varies. Raises ValueError as `stats.means.per_deal` does.
+    """
+    x = checks.finite(np.asarray(values, float), "values")
+    means, games = per_deal(x, deals), x.size
+    if games < 2 or len(means) < 2 or np.ptp(x) == 0 or np.ptp(means) == 0:
+        return games
+    alone, shared = x.var(ddof=1) / games, means.var(ddof=1) / len(means)
+    tail = (1.0 + checks.inside(level, "level")) / 2.0
+    degrees = float(stdtrit(games - 1, tail) / stdtrit(len(means) - 1, tail))
+    return min(games, max(1, round(float(games * alone / shared) * degrees**2)))
 
 
 def _share(value: float, games: int) -> Estimate:

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.judging.metric_rows import OPTIONS
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.stats.decisions import SAME, scaled_change
+from gauntlet.stats.checks import Floats
+from gauntlet.stats.decisions import SAME
 from gauntlet.stats.intervals import ByDeal
 from gauntlet.stats.intervals import change as paired
 from gauntlet.stats.paired import sign_flip
@@ -108,3 +110,9 @@ def wins_by_deck(folder: Path, key: str, player: int) -> pd.Series[float]:
         won[record.match] = (record.deal, record.returns[seat] > 0)
     table = pd.DataFrame(won.values(), columns=["deal", "won"])
     return table.groupby("deal")["won"].mean().astype(np.float64)
+
+
+def scaled_change(new: ArrayLike, old: ArrayLike, options: int) -> Floats:
+    """Return the change of a mean rank in percent of its range: 100 (new - old) / (K - 1)."""
+    change: Floats = 100.0 * np.subtract(new, old) / (options - 1)
+    return change

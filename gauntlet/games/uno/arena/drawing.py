@@ -7,7 +7,7 @@ from markupsafe import Markup
 from gauntlet.common.markup import tag
 from gauntlet.games.base import Observation
 from gauntlet.games.uno import drawing as uno
-from gauntlet.games.uno.arena import rules, words
+from gauntlet.games.uno.arena import game, rules
 from gauntlet.games.uno.arena.game import UnoArena
 from gauntlet.games.uno.arena.rules import View
 from gauntlet.games.uno.rules import TO_MOVE, TOP, TOP_BY, WILD
@@ -45,5 +45,5 @@ def _colour_to_match(phase: int, top: int, colour: int) -> int:
 
 
 def _question(seat: int, phase: int, top: int, before: int, colour: int, by: int) -> Markup:
-    question = words.question(phase, top, before, colour, by)
+    question = game.question(phase, top, before, colour, by)
     return tag("p", f"player {seat} decides {question}", class_="d-score")

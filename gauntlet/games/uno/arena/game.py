@@ -1,4 +1,4 @@
-"""UNO Arena: the Game class over the compiled rules."""
+"""UNO Arena: the Game class over the compiled rules, and the game as text, with cards as in UNO."""
 
 from __future__ import annotations
 
@@ -12,13 +12,23 @@ from gauntlet.common.errors import IllegalAction
 from gauntlet.games import uno
 from gauntlet.games.base import Action, Fact, Observation
 from gauntlet.games.playouts import check_known_policy
-from gauntlet.games.uno.arena import encode, rules, words
+from gauntlet.games.uno.arena import encode, rules
 from gauntlet.games.uno.arena import playouts as engine
 from gauntlet.games.uno.arena.encode import Practice
-from gauntlet.games.uno.arena.rules import BEFORE, IN_FORCE, PHASE, WINNERS, View
+from gauntlet.games.uno.arena.rules import (
+    BEFORE,
+    CALL,
+    CARD,
+    COLOUR,
+    IN_FORCE,
+    PHASE,
+    WINNERS,
+    View,
+)
 from gauntlet.games.uno.policies import NO_ACTION, redeal, with_fresh_pile
 from gauntlet.games.uno.rules import (
     DIRECTION,
+    DRAW,
     PILE,
     PLAYED,
     PLY,
@@ -34,13 +44,86 @@ from gauntlet.games.uno.state import State, card_order, count, distinct, hand
 from gauntlet.games.uno.state import possible_state as known_table
 from gauntlet.games.uno.words import (
     CARD_ADVICE,
+    CARD_NAMES,
     CHALLENGE_ADVICE,
     COLOUR_ADVICE,
+    COLOURS,
+    MOVE_NAMES,
     holdings,
     order_of_play,
 )
 from gauntlet.games.uno.words import hand as hand_words
 from gauntlet.games.uno.words import review as reviewed
+
+RULES = (
+    "Everyone starts with seven cards; whoever has no cards left wins at once. On your turn you "
+    "must play a card that matches the top card in colour, number or function, or a wild of "
+    "either kind; if you have none, you draw one card and your turn ends. A wild names the only "
+    "colour to match next. A wild draw four does too, and the next player may challenge it: if its "
+    "player still holds a card of the colour before it, that player draws four cards and the "
+    "challenger plays on; if not, the challenger draws six cards and loses the turn. Unchallenged, "
+    "the next player draws four cards and loses the turn. Skip: the next player loses the turn. "
+    "Draw two: the next player draws two cards and loses the turn. Reverse: the order of play "
+    "turns round, which changes nothing for two players. Played cards are never shuffled back: "
+    "when a draw asks for more cards than the pile holds, the game ends and all who hold the "
+    "fewest cards win."
+)
+
+ANSWERS = ("challenge", "draw four cards")
+
+
+def option(phase: int, action: int) -> str:
+    """Return the name of an option: "red 7", "wild", "draw a card"; "red"; or "challenge"."""
+    if phase == CARD:
+        return MOVE_NAMES[DRAW] if action == DRAW else CARD_NAMES[action]
+    return COLOURS[action] if phase == COLOUR else ANSWERS[action]
+
+
+def question(phase: int, top: int, before: int, colour: int, player: int) -> str:
+    """Return what has to be decided. top: the top card's kind. before, colour: the colours in force
+    before and after it. by: who played it."""
+    if phase == CARD:
+        return "which card to play"
+    if phase == COLOUR:
+        return f"which colour your {CARD_NAMES[top]} names"
+    return (
+        f"whether to challenge the wild draw four of player {player}, played on "
+        f"{COLOURS[before]} and naming {COLOURS[colour]}"
+    )
+
+
+def top_card(phase: int, top: int, colour: int, player: int) -> str:
+    """Return the top card, the colour to match if the card does not show it, and who played it (-1:
+    nobody, it was turned up)."""
+    name = CARD_NAMES[top]
+    if top % 15 >= WILD:
+        told = "not named yet" if phase == COLOUR else f"now {COLOURS[colour]}"
+        name = f"{name}, colour {told}"
+    return (
+        f"{name}, played by player {player}" if player >= 0 else f"{name}, turned up at the start"
+    )
+
+
+def clauses(
+    phase: int, action: int, seat: int, top: int, player: int, guilty: bool
+) -> tuple[str, ...]:
+    """Return what `seat` did, in public; nothing while its wild has no colour yet.
+
+    top, player: the top card's kind before the move, and who played it. guilty: whether a challenge
+    of `player` is right.
+    """
+    if phase == COLOUR:
+        return (f"player {seat} played {CARD_NAMES[top]} naming {COLOURS[action]}",)
+    if phase == CARD:
+        if action == DRAW:
+            return (f"player {seat} drew a card",)
+        return () if action % 15 >= WILD else (f"player {seat} played {CARD_NAMES[action]}",)
+    if action != CALL:
+        return (f"player {seat} drew four cards",)
+    if guilty:
+        return (f"player {seat} challenged rightly and player {player} drew four cards",)
+    return (f"player {seat} challenged wrongly and drew six cards",)
+
 
 CODES = {"random": engine.RANDOM, "rule": engine.RULE}
 """Codes of the scripted players by name."""
@@ -94,11 +177,11 @@ class UnoArena:
         if rules.over(array):
             return State(array, state.history)
         by = before.item(TOP_BY)
-        clauses = words.clauses(
+        lines = clauses(
             *(before.item(PHASE), action, seat, before.item(TOP) & 63, by),
             guilty=array.item(TO_MOVE) == seat,
         )
-        return State(array, (*state.history, *clauses))
+        return State(array, (*state.history, *lines))
 
     def observe(self, state: State, seat: int) -> Observation:
         array = state.array
@@ -110,21 +193,21 @@ class UnoArena:
             Fact("Players", str(self.num_seats)),
             Fact("Cards", holdings(sizes, seat)),
             Fact("Piles", f"{array.item(PILE)} to draw from, {array.item(PLAYED)} played"),
-            Fact("Top card", words.top_card(phase, top, colour, top_player)),
+            Fact("Top card", top_card(phase, top, colour, top_player)),
             Fact("Order of play", order_of_play(seat, direction, self.num_seats)),
             Fact(
                 "Your hand",
                 hand_words(sorted(hand(array, seat), key=card_order)) or "empty",
                 own=True,
             ),
-            Fact("To decide", words.question(phase, top, before, colour, top_player), own=True),
+            Fact("To decide", question(phase, top, before, colour, top_player), own=True),
         )
         options = self.legal(state, seat)
-        labels = tuple(words.option(phase, action) for action in options)
+        labels = tuple(option(phase, action) for action in options)
         counts = (count(array, hand_of(seat)), count(array, PLAYED))
         table = uno.View(seat, direction, colour, top % 15, sizes, *counts, options)
         view = View(table, phase, before, top_player, under(array))
-        return Observation("UNO", seat, words.RULES, facts, state.history, labels, view)
+        return Observation("UNO", seat, RULES, facts, state.history, labels, view)
 
     def returns(self, state: State) -> tuple[float, ...]:
         """1 for every winner, including shared wins; -1 for the others."""
@@ -139,7 +222,7 @@ class UnoArena:
         asked = ("a card", "a colour", "a challenge")[phase]
         lines = [
             f"ply {array.item(PLY)}, player {array.item(TO_MOVE)} to choose {asked}, seats {order}",
-            f"top card: {words.top_card(phase, top, array.item(IN_FORCE), top_player)}",
+            f"top card: {top_card(phase, top, array.item(IN_FORCE), top_player)}",
             f"played: {array.item(PLAYED)}, pile: {len(pile)}, "
             f"next: {hand_words(card & 63 for card in pile[:-6:-1])}",
         ]

@@ -25,11 +25,10 @@ from gauntlet.pipeline.tables.registry import (
     truncation_note,
 )
 from gauntlet.pipeline.tables.sweep.contest import Contest
-from gauntlet.stats.lotteries import maximal_lottery
 from gauntlet.stats.matches import Matches, Ties
 from gauntlet.stats.multiple import ALPHA
 from gauntlet.stats.ratings import By, Ratings, clusters, single_deal, without_each
-from gauntlet.stats.scores import PairScores, beats, cycles
+from gauntlet.stats.scores import PairScores, beats, cycles, maximal_lottery
 
 Rate = Callable[[Matches], Ratings]
 NAMES = ("ratings", "ratings_by_game", "ratings_pairs", "ratings_left_out")

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.agents.base import NO_ANSWERS, WRONG_ANSWERS, Status, finish_status
-from gauntlet.agents.prompting.answers import option_called
-from gauntlet.agents.prompting.reading import AFTER, WRAPPED, folded
+from gauntlet.agents.prompting.answers import AFTER, WRAPPED, folded, option_called
 from gauntlet.models.exchanges import ScoreExchange, TextExchange
 from gauntlet.pipeline.log.replies import continued_text, verdicts
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gauntlet.agents.prompting.reading import move_in
+from gauntlet.agents.prompting.answers import move_in
 from gauntlet.agents.prompting.tot import ANSWERS, PLANS, VOTE
 from gauntlet.models.base import Prompt
 

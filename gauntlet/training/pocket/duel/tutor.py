@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from gauntlet.agents.minimax import outcome
+from gauntlet.agents.prompting.answers import move_in
 from gauntlet.agents.prompting.cot_base import MOVE_CUE, THOUGHT_CUE
 from gauntlet.agents.prompting.react import ACTION
-from gauntlet.agents.prompting.reading import move_in
 from gauntlet.agents.prompting.talaga import CLOSING, QUESTIONS
 from gauntlet.agents.prompting.tot import PLAN, VOTE
 from gauntlet.games.holdem import words

@@ -18,10 +18,9 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from gauntlet.agents.base import Turn
-from gauntlet.agents.prompting.acting import ABOVE, textspecs
 from gauntlet.agents.prompting.cloze import LETTERS
 from gauntlet.agents.prompting.counterfactual import VERDICTS
-from gauntlet.agents.prompting.gamebench import Base
+from gauntlet.agents.prompting.gamebench import ABOVE, Base, textspecs
 from gauntlet.models.base import Generate
 from gauntlet.training.pocket.duel.course import Encoder
 from gauntlet.training.pocket.duel.phrases import with_pieces

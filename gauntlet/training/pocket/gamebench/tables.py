@@ -17,7 +17,7 @@ import numpy as np
 
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.one_ply import ALIKE, OnePly
-from gauntlet.agents.prompting.acting import SHOWN
+from gauntlet.agents.prompting.gamebench import SHOWN
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.arctic_scavengers import ArcticScavengers
 from gauntlet.games.are_you_the_traitor import AreYouTheTraitor

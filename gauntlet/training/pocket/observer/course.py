@@ -23,7 +23,7 @@ from transformers import PreTrainedTokenizerFast
 from gauntlet.agents.base import Turn
 from gauntlet.agents.prompting.observe import Observe, reminder
 from gauntlet.games.base import Fact
-from gauntlet.games.rock_paper_scissors import RockPaperScissors, spectator
+from gauntlet.games.rock_paper_scissors import RockPaperScissors, rounds_as_json
 from gauntlet.games.rock_paper_scissors.strategies import ANSWERS, CODES, MIXES
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import Generation, Prompt, continue_dialogue
@@ -93,7 +93,7 @@ class QuestionSampler:
     def prompt(self, hands: NDArray[np.int64], round_number: int) -> Prompt:
         """Return the prompt after `played` rounds, of which `hands` are the last."""
         observation = self._turn.observation
-        text = spectator.rounds(hands.tolist(), round_number - len(hands) + 1)
+        text = rounds_as_json(hands.tolist(), round_number - len(hands) + 1)
         now = replace(
             observation,
             facts=(Fact("History", text),),

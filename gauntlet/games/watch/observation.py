@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gauntlet.stats.checks import Floats
+Floats = NDArray[np.float64]
 
 EPS = 1e-12
 """Added to a probability before its logarithm: a surprise is at most -ln(EPS) = 27.6."""

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gauntlet.games.rock_paper_scissors.strategies import CODES, grid
-from gauntlet.stats import observation
-from gauntlet.stats.observation import EPS, Grid, Mode
+from gauntlet.games.watch import observation
+from gauntlet.games.watch.observation import EPS, Grid, Mode
 
 OUTCOMES = grid().reshape(-1, 3)
 LEGACY = grid(legacy_d=True).reshape(-1, 3)

@@ -9,9 +9,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauntlet.common.errors import IllegalAction
-from gauntlet.games import playouts, tic_tac_toe_policies
-from gauntlet.games.base import Action, Fact, Observation
+from gauntlet.games.base import Action, Fact, Observation, only_move
+from gauntlet.games.playouts import RANDOM, check_known_policy, simulate_by_rules
+
+MOST = 7
+"""Largest grid side whose cells fit a 64-bit mask."""
+BATCH = 50_000
+"""Games played at once."""
+
+TOLD = {
+    "random": "marks any empty cell",
+    "first": "marks the first empty cell, row by row from the top left",
+    "greedy": "completes a line of its own where one mark does it, else marks any empty cell",
+    "careful": "completes a line of its own where one mark does it, else blocks such a line of the "
+    "other player, else marks any empty cell",
+}
+"""What each policy does, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +56,8 @@ class TicTacToe:
 
     perfect_information: ClassVar[bool] = True
     draws: ClassVar[bool] = True
-    policies: ClassVar[tuple[str, ...]] = tuple(tic_tac_toe_policies.TOLD)
-    told_policies: ClassVar[Mapping[str, str]] = tic_tac_toe_policies.TOLD
+    policies: ClassVar[tuple[str, ...]] = tuple(TOLD)
+    told_policies: ClassVar[Mapping[str, str]] = TOLD
 
     def __post_init__(self) -> None:
         if self.num_seats != 2:
@@ -71,14 +84,8 @@ class TicTacToe:
         return tuple(cell for cell in range(self.size**2) if not taken >> cell & 1)
 
     def play(self, state: State, moves: Sequence[Action]) -> State:
-        seats = self.to_move(state)
-        if not seats or len(moves) != 1:
-            raise IllegalAction(f"moves {list(moves)} for seats {seats} in\n{self.show(state)}")
-        (seat,), (cell,) = seats, moves
-        if cell not in self.legal(state, seat):
-            raise IllegalAction(f"cell {cell} is not an empty cell of\n{self.show(state)}")
-        marks = list(state.marks)
-        marks[seat] |= 1 << cell
+        cell, marks = only_move(self, state, moves), list(state.marks)
+        marks[len(state.moves) % 2] |= 1 << cell
         return State((marks[0], marks[1]), (*state.moves, cell))
 
     def observe(self, state: State, seat: int) -> Observation:
@@ -136,17 +143,17 @@ class TicTacToe:
         mine, other = state.marks[observation.seat], state.marks[1 - observation.seat]
         free = self.legal(state, observation.seat)
         lines = _masks(self.size, self.win_length)
-        return tic_tac_toe_policies.chances(policy, mine, other, free, lines)
+        return _chances(policy, mine, other, free, lines)
 
     def simulate(self, policies: Sequence[str], games: int, seed: int) -> np.ndarray:
         """Random play marks the cells in random order, and the line completed first decides the
         game; so whole orders are drawn and all games are scored at once. Other policies go ply by
         ply."""
-        if set(policies) != {playouts.RANDOM}:
-            if self.size > tic_tac_toe_policies.MOST:
-                return playouts.simulate_by_rules(self, policies, games, seed)
+        if set(policies) != {RANDOM}:
+            if self.size > MOST:
+                return simulate_by_rules(self, policies, games, seed)
             lines = _masks(self.size, self.win_length)
-            return tic_tac_toe_policies.results(policies, games, seed, self.size**2, lines)
+            return _results(policies, games, seed, self.size**2, lines)
         cells = np.tile(np.arange(self.size**2), (games, 1))
         ply_of = np.random.default_rng(seed).permuted(cells, axis=1)  # (games, cells)
         never = self.size**2
@@ -243,3 +250,75 @@ def _lines(size: int, length: int) -> tuple[tuple[Action, ...], ...]:
 @cache
 def _masks(size: int, length: int) -> tuple[int, ...]:
     return tuple(sum(1 << cell for cell in line) for line in _lines(size, length))
+
+
+def _chances(
+    policy: str, mine: int, other: int, free: Sequence[int], lines: Sequence[int]
+) -> tuple[float, ...]:
+    """Return the probability of each free cell, in order. mine, other: the marks of the player to
+    move and of the other; lines: the winning lines. Raises ValueError for an unknown policy."""
+    check_known_policy("tic-tac-toe", policy, TOLD)
+    best: Sequence[int] = ()
+    if policy == "first":
+        best = free[:1]
+    elif policy != "random":
+        best = _completing(mine, free, lines)
+    if policy == "careful":
+        best = best or _completing(other, free, lines)
+    best = best or free
+    return tuple((cell in best) / len(best) for cell in free)
+
+
+def _completing(marks: int, free: Sequence[int], lines: Sequence[int]) -> list[int]:
+    """Return the free cells that complete a line of these marks."""
+    return [cell for cell in free if any((marks | 1 << cell) & line == line for line in lines)]
+
+
+def _results(
+    policies: Sequence[str], games: int, seed: int, cells: int, lines: Sequence[int]
+) -> np.ndarray:
+    """Return how many games seat 0 wins, seat 1 wins and nobody wins: int64 of shape (3,)."""
+    for policy in policies:
+        check_known_policy("tic-tac-toe", policy, TOLD)
+    rng = np.random.default_rng(seed)
+    batches = (min(BATCH, games - first) for first in range(0, games, BATCH))
+    found = [_batch(policies, batch, rng, cells, lines) for batch in batches]
+    return np.asarray(np.sum(found, axis=0))
+
+
+def _batch(
+    policies: Sequence[str], games: int, rng: np.random.Generator, cells: int, lines: Sequence[int]
+) -> np.ndarray:
+    marks, winner = np.zeros((2, games), np.int64), np.full(games, 2)
+    for ply in range(cells):
+        seat, going = ply % 2, winner == 2
+        best = _best(policies[seat], marks[seat], marks[1 - seat], cells, lines)
+        weights = (best[:, None] >> np.arange(cells) & 1) * (1 - rng.random((games, cells)))
+        marks[seat] |= np.where(going, 1 << weights.argmax(axis=1), 0)
+        won = np.any([marks[seat] & line == line for line in lines], axis=0)
+        winner[going & won] = seat
+    return np.bincount(winner, minlength=3).astype(np.int64)
+
+
+def _best(
+    policy: str, mine: np.ndarray, other: np.ndarray, cells: int, lines: Sequence[int]
+) -> np.ndarray:
+    """Return the cells among which a policy chooses, for many positions: int64 of their shape."""
+    free = (1 << cells) - 1 & ~(mine | other)
+    best = np.zeros_like(mine)
+    if policy == "first":
+        best = free & -free
+    elif policy != "random":
+        best = _missing(mine, free, lines)
+    if policy == "careful":
+        best = np.where(best > 0, best, _missing(other, free, lines))
+    return np.where(best > 0, best, free)
+
+
+def _missing(marks: np.ndarray, free: np.ndarray, lines: Sequence[int]) -> np.ndarray:
+    """As `_completing`, for many positions."""
+    mask = np.zeros_like(marks)
+    for line in lines:
+        left = line & ~marks
+        mask |= np.where(left & (left - 1) == 0, left & free, 0)
+    return mask
