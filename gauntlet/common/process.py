@@ -41,7 +41,7 @@ def leave_current_folder() -> None:
 def invocation(module: str, *words: object) -> str:
     """How the user calls the command of this module, with these words: `gauntlet report DIR`, or in
     a checkout whose modules they run, `python -m pipeline.report DIR`."""
-    command = f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
+    command = f"gauntlet {module.rpartition('.')[2]}"
     if not sys.argv[0].startswith("gauntlet ") and (ROOT / "pyproject.toml").exists():
         command = f"python -m {'' if module.startswith('pipeline.') else 'gauntlet.'}{module}"
     return " ".join((command, *(shlex.quote(str(word)) for word in words)))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
-Quantization = Literal["none", "fp8"]
 Offload = Literal["none", "disk"]
 Choice = bool | Literal["auto"]
 
@@ -60,8 +59,6 @@ class Checkpoint:
     revision: branch, tag or commit of a hub model.
     batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
         dtypes too, at some cost in speed; float32 is always batch-invariant.
-    quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
-        multiplication; the log shows how scores changed.
     shards: number of devices that share the weights of one replica.
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
@@ -80,7 +77,6 @@ class Checkpoint:
     device: Device = "auto"
     revision: str | None = None
     batch_invariant: bool = False
-    quantization: Quantization = "none"
     shards: int = 1
     offload: Offload = "none"
     thinking: Choice = "auto"
@@ -93,7 +89,6 @@ class Checkpoint:
             ("dtype", Dtype),
             ("engine", Engine),
             ("device", Device),
-            ("quantization", Quantization),
             ("offload", Offload),
         ):
             value = getattr(self, field)
@@ -109,10 +104,6 @@ class Checkpoint:
         thoughts_of(self.thought_tags)
         if self.revision is not None and local_folder(self.path):
             raise ValueError(f"model {self.path!r} is a folder; only hub models have a revision")
-        if self.quantization == "fp8" and self.dtype != "bfloat16":
-            raise ValueError(
-                f"quantization 'fp8' of model {self.path!r} needs dtype bfloat16, not {self.dtype}"
-            )
         if self.shards < 1:
             raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
         for field in ("thinking_room", "end_loops"):
@@ -120,16 +111,10 @@ class Checkpoint:
                 raise ValueError(
                     f"{field} {getattr(self, field)} of model {self.path!r}: at least 0"
                 )
-        if self.quantization == "fp8" and self.shards > 1:
+        if self.offload == "disk" and self.shards > 1:
             raise ValueError(
-                f"model {self.path!r}: quantization 'fp8' is for one device, not for "
-                f"{self.shards} shards; set one of the two back"
-            )
-        if self.offload == "disk" and (self.quantization == "fp8" or self.shards > 1):
-            other = "quantization 'fp8'" if self.quantization == "fp8" else f"{self.shards} shards"
-            raise ValueError(
-                f"model {self.path!r}: offload 'disk' is for one device and weights as they are "
-                f"stored, not for {other}; set one of the two back"
+                f"model {self.path!r}: offload 'disk' is for one device, not for {self.shards} "
+                "shards; set one of the two back"
             )
 
     def identity(self) -> Mapping[str, Any]:
@@ -170,8 +155,6 @@ class Checkpoint:
             further["thought_tags"] = list(self.thought_tags)
         if self.end_loops:
             further["end_loops"] = self.end_loops
-        if self.quantization != "none":
-            further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
             further["batch_invariant"] = True
         return further
@@ -192,7 +175,6 @@ class Checkpoint:
             self.path,
             self.dtype,
             self.device,
-            self.quantization,
             self.offload,
             may_widen=not self._invariant,
         )

@@ -28,9 +28,9 @@ from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client
 from gauntlet.models.llama_cpp.local_server import LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
-from gauntlet.models.real import unpack_gguf
 from gauntlet.models.thoughts import KNOWN, thoughts_of
 from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
+from tests.real.fetch import unpack_gguf
 
 installed = pytest.mark.skipif(
     not (find_spec("xllamacpp") and find_spec("gguf")), reason="the extra gguf is not installed"

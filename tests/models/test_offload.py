@@ -140,7 +140,6 @@ def test_files_that_are_written_to_end_the_run(
     [
         ({"offload": "layers"}, "allowed are none, disk"),
         ({"offload": "disk", "shards": 2}, "not for 2 shards"),
-        ({"offload": "disk", "quantization": "fp8", "dtype": "bfloat16"}, "not for quantization"),
     ],
 )
 def test_what_does_not_go_together_is_refused(settings: dict[str, Any], line: str) -> None:

@@ -38,9 +38,6 @@ LOG = logging.getLogger("gauntlet")
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.1}
 """Allowed root-mean-square error of log-probabilities, relative to their standard deviation.
 Rounding stays well below it; a wrong mask or position gives about 1."""
-TOLERANCE_OF_8_BITS = 0.5
-"""The same with linear layers in 8 bits: a difference in the last of 16 bits can move an input by a
-whole step of 8 bits. A network of random weights was off by .3."""
 LEAST, GROWTH = 2 / 3, 4
 """The tolerance shrinks to GROWTH times the error of the first class, but not below LEAST of
 itself. That error is the network's rounding, so a window with a small effect is detected in 16 bits
@@ -84,7 +81,7 @@ class EquivalenceCheck:
         self.objection: str | None = None
         self._difference = difference
         self._memory = memory
-        self._tolerance = tolerance(network)
+        self._tolerance = TOLERANCE[network.dtype]
         self._slow = slow
         self._kept = stored or Nothing()
         self._ends = class_ends(network.config)
@@ -136,13 +133,6 @@ class EquivalenceCheck:
             difference = self._difference(self.proven, end)
             self._kept.put(end, difference)
         return difference
-
-
-def tolerance(network: Any) -> float:
-    """The allowed error of a network, by the coarsest numbers that it computes with."""
-    if any(buffer.dtype == torch.float8_e4m3fn for buffer in network.buffers()):
-        return TOLERANCE_OF_8_BITS
-    return TOLERANCE[network.dtype]
 
 
 def class_ends(config: Any) -> Iterator[int]:

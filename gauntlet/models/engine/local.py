@@ -23,7 +23,6 @@ from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Done, Generate, More, Reply, Request, Score
 from gauntlet.models.engine.equivalence_check import FIRST, probe
 from gauntlet.models.engine.files import Stamp, weight_files
-from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.memory import Least, alone, total_bytes
 from gauntlet.models.engine.offload import Source, options, register, turn
@@ -32,7 +31,7 @@ from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.tokens import Tokens
 
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""The networks in this process, by files, dtype, kind of device, quantization and offload."""
+"""The networks in this process, by files, dtype, kind of device and offload."""
 _LOADING = Lock()
 LOG = logging.getLogger("gauntlet")
 
@@ -118,7 +117,6 @@ def load_network(
     name: str,
     dtype: str,
     device: str,
-    quantization: str = "none",
     offload: str = "none",
     may_widen: bool = False,
 ) -> Any:
@@ -128,10 +126,8 @@ def load_network(
     may_widen: compute in a wider dtype where that is faster.
     """
     place = choose_device(device)
-    if quantization == "fp8":
-        check_device(place, name)
     with _LOADING:
-        key = (_stamp(folder, name), dtype, place.type, quantization, offload, may_widen)
+        key = (_stamp(folder, name), dtype, place.type, offload, may_widen)
         network = _LOADED.get(key)
         if network is None:
             source = Source(name, _stamp(folder, name)) if offload == "disk" else None
@@ -141,8 +137,6 @@ def load_network(
                 widen(network)
             if source:
                 register(network, source)
-            if quantization == "fp8":
-                quantize(network, name)
             _LOADED[key] = network
     return network
 
