@@ -39,7 +39,7 @@ from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Forward, Loop, Rows
 from benchmarks.writing import measure_writing
 from gauntlet.models.base import Score
-from gauntlet.models.engine.layout import Piece, lay_out
+from gauntlet.models.engine.attention import Piece, lay_out
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.tokens import Tokens

@@ -6,9 +6,14 @@ request refers to them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from gauntlet.common.errors import ModelError, Stopped
 
 Finish = Literal[
     "stop",
@@ -71,21 +76,21 @@ class Dialogue(Prompt):
     @property
     def text(self) -> str:
         first = self.system + self.static + self.changing + self.cue
-        return first + "".join(reply + told + self.cue for reply, told in self.turns)
+        return first + "".join(reply + message + self.cue for reply, message in self.turns)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        said = (text for turn in self.turns for text in turn)
-        return (self.static + self.changing, *said)
+        texts = (text for turn in self.turns for text in turn)
+        return (self.static + self.changing, *texts)
 
 
 def continue_dialogue(prompt: Prompt, reply: Generation, message: str) -> Dialogue:
     """The conversation so far, the first text of the reply, and the next message to the model."""
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     returned = prompt.returned if isinstance(prompt, Dialogue) else ()
-    own = reply.detail().returned
-    if own or returned:
-        returned = (*returned, *[""] * (len(before) - len(returned)), own)
+    latest = reply.detail().returned
+    if latest or returned:
+        returned = (*returned, *[""] * (len(before) - len(returned)), latest)
     turns = (*before, (reply.text, message))
     return Dialogue(prompt.static, prompt.changing, prompt.cue, prompt.system, turns, returned)
 
@@ -140,9 +145,9 @@ class Generate:
     json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What belongs to one text of a Generation besides its words.
+class Detail(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What belongs to one text of a Generation besides its words. Records hold it too, without
+    `returned`; there thoughts may be cut or left out.
 
     finish: why it ended.
     thoughts: the model's reasoning, kept apart from the text.
@@ -303,3 +308,45 @@ class ModelSource(Protocol):
     def load(self) -> Model:
         """The model, ready to answer. Raises ModelError."""
         ...
+
+
+def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
+    """The model's replies, with an exception for each reply it cannot give. If the batch fails,
+    each request is sent alone. After Stopped the model is not called again."""
+    try:
+        return _all_checked(model.answer(requests), len(requests))
+    except Stopped as error:
+        return [error] * len(requests)
+    except BaseException as error:  # any exception goes to the caller
+        if len(requests) > 1:
+            return [answer_each(model, [request])[0] for request in requests]
+        return [error if isinstance(error, Exception) else RuntimeError(f"it raised {error!r}")]
+
+
+def checked(reply: Reply) -> Reply:
+    """The reply. Raises TypeError if it is something else."""
+    if not isinstance(reply, (Scores, Generation)):
+        raise TypeError(f"{type(reply).__name__} is no reply of a model")
+    return reply
+
+
+def _all_checked(replies: Sequence[Reply], wanted: int) -> Sequence[Reply]:
+    """Check count and types: a waiter whose reply is missing would wait forever."""
+    if len(replies) != wanted:
+        raise TypeError(f"the model gave {len(replies)} replies to {wanted} requests")
+    return [checked(reply) for reply in replies]
+
+
+def read_key(variable: str) -> str:
+    """The key, without white space around it; "" if the variable is not set. Raises ModelError for
+    one that no header can carry."""
+    value = os.environ.get(variable, "")
+    key = value.strip()
+    if value and not key:
+        raise ModelError(f"the variable {variable} is blank; give it a key, or unset it")
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(
+            f"the variable {variable} holds a space or a character that no key has; only printable "
+            "ASCII characters are allowed"
+        )
+    return key

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gauntlet.models.base import Prompt, Score
-from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import files, hub, local
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
+from gauntlet.models.engine import files, local
 from tests.models.conftest import refusal
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
@@ -232,7 +232,7 @@ def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_pat
 def test_half_a_download_does_not_count_as_here(folder, monkeypatch):
     (folder / "model.safetensors").unlink()
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(folder))
-    assert hub.cached_folder("some/model", None) is None
+    assert cached_folder("some/model", None) is None
 
 
 @pytest.mark.parametrize(

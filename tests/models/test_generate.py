@@ -16,8 +16,7 @@ from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import kv_cache, writing
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.sampling import choose, cut_at
-from gauntlet.models.engine.text import Text, loops
+from gauntlet.models.engine.text import Text, choose, cut_at, loops
 from gauntlet.models.engine.tokens import load_tokens
 from gauntlet.models.engine.writing import Writing
 

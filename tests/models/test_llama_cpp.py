@@ -25,8 +25,7 @@ from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
-from gauntlet.models.llama_cpp.client import Client
-from gauntlet.models.llama_cpp.local_server import LocalServer
+from gauntlet.models.llama_cpp.client import Client, LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
 from gauntlet.models.thoughts import KNOWN, thoughts_of
 from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf

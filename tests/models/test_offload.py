@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Generate, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import offload
+from gauntlet.models.engine import local as loading
 from gauntlet.models.engine.general import General
-from gauntlet.models.engine.memory import OFFLOADED_PACKS, PACK_MOST, is_offloaded
+from gauntlet.models.engine.memory import OFFLOADED_PACKS, PACK_MOST, WEIGHTS_SHARE, is_offloaded
 from gauntlet.models.engine.ragged_forward import Flat, Unsupported
 from tests.models.conftest import MakeCheckpoint, load
 
@@ -35,7 +35,7 @@ def scarce(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, float], None]:
 
     def room(folder: Path, share: float) -> None:
         size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
-        monkeypatch.setattr(offload, "free_bytes", lambda _: size * share / offload.WEIGHTS_SHARE)
+        monkeypatch.setattr(loading, "free_bytes", lambda _: size * share / WEIGHTS_SHARE)
 
     return room
 

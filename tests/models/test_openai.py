@@ -14,13 +14,12 @@ import pytest
 import tests.api
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects import DIALECTS
+from gauntlet.models.api.dialects.base import reported
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
-from gauntlet.models.api.scoring import reported
 from gauntlet.models.base import Finish, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.exchanges import ScoreExchange
-from gauntlet.models.replay import Replay
+from gauntlet.models.exchanges import Replay, ScoreExchange
 from gauntlet.pipeline.log.exchanges import exchange
 from tests.api import KEY, POCKET, WRITE, Altered, Chat, Opened, PocketServer, Refused, Script
 from tests.pipeline.records import decided, ended, write
@@ -197,7 +196,7 @@ def test_a_key_that_cannot_be_sent_is_refused_at_once_and_not_told(
     opened: Opened, script: Script, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     if "\x00" in key:  # no environment can hold it
-        monkeypatch.setattr("gauntlet.models.keys.os.environ", {"OPENAI_API_KEY": key})
+        monkeypatch.setattr("gauntlet.models.base.os.environ", {"OPENAI_API_KEY": key})
     else:
         monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ModelError, match="the variable OPENAI_API_KEY") as raised, opened():

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Prompt, Score, Scores
-from gauntlet.models.engine import layout, portable
+from gauntlet.models.engine import attention, general
+from gauntlet.models.engine.general import Portable
 from gauntlet.models.engine.local import Local
-from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat
-from gauntlet.models.engine.trie import chain, grow, shared_length
+from gauntlet.models.engine.tokens import chain, grow, shared_length
 from tests.models.conftest import load, numbers
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
@@ -168,7 +168,7 @@ def test_a_wrong_mask_or_position_is_found(
     local = load(checkpoint_folder)
     plain = numbers(load(checkpoint_folder, engine="reference").answer(decisions[:4]))
     prove(local)
-    monkeypatch.setattr(layout, seam, mutation(getattr(layout, seam)))
+    monkeypatch.setattr(attention, seam, mutation(getattr(attention, seam)))
     assert np.abs(numbers(local.answer(decisions[:4])) - plain).max() > 1e-2
 
 
@@ -188,7 +188,7 @@ def test_other_architectures_take_the_portable_path(family, make_checkpoint, dec
 def test_a_packed_pass_that_disagrees_is_not_used(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    monkeypatch.setattr(layout, "mask_of", see_everything(layout.mask_of))
+    monkeypatch.setattr(attention, "mask_of", see_everything(attention.mask_of))
     local = load(checkpoint_folder)
     assert isinstance(local._scorer.engine, Portable)
     assert "the portable path: the flat pass is off by" in caplog.text
@@ -199,8 +199,8 @@ def test_a_packed_pass_that_disagrees_is_not_used(
 def test_where_all_passes_disagree_the_plain_scorer_answers(
     checkpoint_folder, decisions, monkeypatch, caplog
 ):
-    for module in (layout, portable):
-        monkeypatch.setattr(module, "mask_of", see_everything(layout.mask_of))
+    for module in (attention, general):
+        monkeypatch.setattr(module, "mask_of", see_everything(attention.mask_of))
     local = load(checkpoint_folder)
     assert "one prompt at a time" in caplog.text
     plain = load(checkpoint_folder, engine="reference").answer(decisions[:2])

@@ -16,12 +16,11 @@ from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.equivalence_check import EquivalenceCheck, class_ends, lengths
-from gauntlet.models.engine.general import General
+from gauntlet.models.engine.general import General, Portable
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.memory import Memory
 from gauntlet.models.engine.packed import Packed
-from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.tokens import load_tokens

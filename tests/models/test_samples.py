@@ -17,7 +17,7 @@ from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation, Model, Prompt
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
-from gauntlet.models.engine.sampling import stream
+from gauntlet.models.engine.text import stream
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import TerminalModel
 from gauntlet.pipeline.log.exchanges import exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gauntlet.models.engine.sampling import cut_answer
+from gauntlet.models.engine.text import cut_answer
 from gauntlet.models.thoughts import HARMONY, KNOWN, Pair, Tags, thoughts_of
 
 THINK, THOUGHT = KNOWN[:2]

@@ -78,8 +78,8 @@ class OpenAIJobs:
     MOST_BYTES: ClassVar = 200_000_000
 
     def line(self, key: str, path: str, body: Mapping[str, Any]) -> bytes:
-        asked = {"custom_id": key, "method": "POST", "url": f"/v1/{path}", "body": body}
-        return _json(asked) + b"\n"
+        request = {"custom_id": key, "method": "POST", "url": f"/v1/{path}", "body": body}
+        return _json(request) + b"\n"
 
     def upload(self, lines: list[bytes]) -> Call | None:
         bound = uuid.uuid4().hex
@@ -90,8 +90,8 @@ class OpenAIJobs:
         return Call("files", content, {"content-type": f"multipart/form-data; boundary={bound}"})
 
     def create(self, lines: list[bytes], path: str, file: str) -> Call:
-        asked = {"input_file_id": file, "completion_window": "24h"}
-        return Call.json("batches", {**asked, "endpoint": f"/v1/{path}"})
+        body = {"input_file_id": file, "completion_window": "24h"}
+        return Call.json("batches", {**body, "endpoint": f"/v1/{path}"})
 
     def look(self, job: str) -> Call:
         return Call(f"batches/{job}")

@@ -21,11 +21,20 @@ import httpx2
 from gauntlet.common.errors import GauntletError, ModelError, Stopped
 from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line
 from gauntlet.models.api.dialects.base import Body, Dialect
-from gauntlet.models.api.events import events
 from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.refusals import CHANGE_LIMIT, Failure, failure, retry_after
-from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender, proxy_of
+from gauntlet.models.api.sending import (
+    NOT_SENT,
+    REDIRECTED,
+    Call,
+    Cancelled,
+    Response,
+    Sender,
+    TooLong,
+    events,
+    most_bytes,
+    proxy_of,
+)
 from gauntlet.models.base import Detail
 
 LOG = logging.getLogger("gauntlet")
@@ -135,7 +144,7 @@ class Asker:
         """
         deadline, before = time.monotonic() + self._server.patience, self._answers
         most, wait, broken = self._dialect.most(body), FIRST_WAIT, 0
-        while (kept := self._ledger.find(key)) is None:
+        while (stored := self._ledger.find(key)) is None:
             try:
                 self._heed_hold(deadline)
                 if self._ledger.claim(key, most):
@@ -147,7 +156,7 @@ class Asker:
                     raise self._given_up(failed, self._answers > before) from None
                 wait = self._rest(failed, wait, deadline, self._answers > before)
         self._note(body)
-        reply: Mapping[str, Any] = json.loads(kept)
+        reply: Mapping[str, Any] = json.loads(stored)
         return reply
 
     def expect(self, key: bytes, body: Body, group: str = "") -> None:
@@ -238,10 +247,10 @@ class Asker:
 
     def _never_again(self, key: bytes, body: Body, error: TooLong) -> ModelError:
         """Remember that the reply is too long: it would be so again, and be billed again."""
-        said = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
+        message = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
         with self._lock:
-            self._too_long[key] = f"{said}; this run does not ask for it again"
-        return (ModelError if frozenset(body) in self._shapes else Stopped)(said)
+            self._too_long[key] = f"{message}; this run does not ask for it again"
+        return (ModelError if frozenset(body) in self._shapes else Stopped)(message)
 
     def _note(self, body: Body, answers: int = 0) -> None:
         """Record that the server answers requests of this shape. answers: new replies."""
@@ -305,7 +314,7 @@ class Asker:
         try:
             if text.lstrip().startswith(STREAMED):
                 parts = list(events(text))
-                failed = next((one for one in map(failure, parts) if one), None)
+                failed = next((reported for reported in map(failure, parts) if reported), None)
                 begun = len(parts) > 1
                 reply = None if failed else self._dialect.joined(parts)
                 text = mask_secret(json.dumps(reply), self._key, MARK)
@@ -341,14 +350,14 @@ class Asker:
         lost: whether part of a reply came before.
         """
         message, status = self._clean(failed.message), failed.status
-        said = message if status is None else f"{status}: {message}"
-        refused = f"{self.who}: refused ({said})"
+        described = message if status is None else f"{status}: {message}"
+        refused = f"{self.who}: refused ({described})"
         meaning = failed.meaning(self._dialect.limit_of(body))
         match meaning:
             case "unpaid":
-                return Stopped(f"{self.who}: the account's quota is used up ({said})")
+                return Stopped(f"{self.who}: the account's quota is used up ({described})")
             case "region":
-                return Stopped(f"{self.who}: it does not serve this region ({said})")
+                return Stopped(f"{self.who}: it does not serve this region ({described})")
             case "filtered":
                 return NoAnswer(refused, Detail("filtered", refusal=message))
             case "context":
@@ -360,15 +369,17 @@ class Asker:
                 with self._lock:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
-            return RetryableError(f"it goes on failing ({said}{wish})", lost, after)
+            return RetryableError(f"it goes on failing ({described}{wish})", lost, after)
         if meaning == "key":
             state = "is not accepted" if self._key else "is not set"
             variable = self._server.key_env
-            return Stopped(f"{self.who}: the key in the variable {variable} {state} ({said})")
+            return Stopped(f"{self.who}: the key in the variable {variable} {state} ({described})")
         if meaning == "missing":
-            return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
+            return Stopped(f"{self.who}: not found ({described}){self._served_models()}")
         if status == 407:
-            return Stopped(f"{self.who}: the proxy in {proxy_of(self._server.base_url)}: {said}")
+            return Stopped(
+                f"{self.who}: the proxy in {proxy_of(self._server.base_url)}: {described}"
+            )
         # A server that has answered this kind of request rejects the prompt, not our protocol.
         kind = ModelError if frozenset(body) in self._shapes else Refused
         return kind(f"{refused}{failed.advice}")

@@ -13,6 +13,8 @@ import torch
 from gauntlet.models.engine.attention import KeysValues
 
 GIB = 1 << 30
+WEIGHTS_SHARE = 0.5
+"""The share of the free memory that holds the weights of an offloaded network."""
 RESIDENT_SHARE, PACK_SHARE, TEXTS_SHARE = 1 / 4, 1 / 4, 1 / 8
 """Shares of the free memory: for cached keys and values, for the activations of one pass, and for
 the keys and values of texts in progress."""
@@ -182,10 +184,10 @@ def _available() -> int:
 def _meminfo(name: str) -> int:
     try:
         lines = MEMINFO.read_text().splitlines()
-        found = next(line for line in lines if line.startswith(name))
+        match = next(line for line in lines if line.startswith(name))
     except (OSError, StopIteration):
         return UNKNOWN
-    return int(found.split()[1]) * 1024
+    return int(match.split()[1]) * 1024
 
 
 def _left_in_group() -> int:

@@ -17,16 +17,25 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from gauntlet.common.errors import GauntletError
-from gauntlet.models.engine.attention import KeysValues, Layer
-from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out
-from gauntlet.models.engine.memory import is_offloaded
-from gauntlet.models.engine.rotary import STATIC, RotaryTable, apply_rotary_
-from gauntlet.models.engine.steps import MOST, Steps, agree, prepare_steps, steady, unmixed
-from gauntlet.models.engine.tiles import linear, rounded_up, silu_
-from gauntlet.models.engine.trie import PromptTree, chain
+from gauntlet.models.engine.attention import (
+    STATIC,
+    KeysValues,
+    Layer,
+    Layout,
+    Piece,
+    RotaryTable,
+    Tiles,
+    apply_rotary_,
+    lay_out,
+    rounded_up,
+)
+from gauntlet.models.engine.equivalence_check import TOLERANCE
+from gauntlet.models.engine.memory import is_offloaded, total_bytes
+from gauntlet.models.engine.tokens import PromptTree, chain
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
@@ -34,6 +43,9 @@ ROWS = {"cpu": 128, "cuda": 1024}
 """Rows of a linear layer's tile."""
 ANSWERS = 64
 """Rows of a tile of the last layer and the head, where only answers are left."""
+
+GRAIN = 32768
+"""Up to this many elements torch runs an elementwise function in one piece and thread."""
 
 Mixing = Callable[[int, Tensor, Layer, float], Tensor]
 """The attention of a layer, from its number, queries, keys and values, and the scaling."""
@@ -69,9 +81,9 @@ class Flat:
     @torch.inference_mode()
     def keys_values(self, tokens: Sequence[int]) -> KeysValues:
         """Keys and values of one text in every layer, computed alone."""
-        kept: list[Layer] = []
-        self._read(self._laid_out([Piece(chain(tokens))]), kept)
-        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in kept)
+        layers: list[Layer] = []
+        self._read(self._laid_out([Piece(chain(tokens))]), layers)
+        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in layers)
 
     @torch.inference_mode()
     def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
@@ -87,16 +99,16 @@ class Flat:
             torch.log_softmax(self._head(tile).float(), dim=-1)[:, wanted]
             for tile in torch.split(hidden, ANSWERS)
         ]
-        return torch.cat(picked)[: layout.asked]
+        return torch.cat(picked)[: layout.count]
 
     @torch.inference_mode()
     def read(self, pieces: Sequence[Piece]) -> tuple[Tensor, list[KeysValues]]:
         """Logits (ends, vocabulary) in float32 after every end, and each piece's keys and
         values."""
-        kept: list[Layer] = []
+        layers: list[Layer] = []
         layout = self._laid_out(pieces)
-        logits = self._logits(self._read(layout, kept))[: layout.asked]
-        return logits, [tuple((k[rows], v[rows]) for k, v in kept) for rows in layout.rows]
+        logits = self._logits(self._read(layout, layers))[: layout.count]
+        return logits, [tuple((k[rows], v[rows]) for k, v in layers) for rows in layout.rows]
 
     def step_rows(self, texts: int) -> int:
         """The number of rows, padding included, that `step` needs for this many texts."""
@@ -119,9 +131,9 @@ class Flat:
     ) -> Tensor:
         for number, layer in enumerate(layers):
             inner = layer.input_layernorm(hidden)
-            own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.answers)
+            fresh = self._keys_values(layer.self_attn, inner, rotary, self.tiles.answers)
             queries = self._queries(layer.self_attn, inner, rotary, self.tiles.answers)
-            mixed = mixing(number, queries, own, layer.self_attn.scaling)
+            mixed = mixing(number, queries, fresh, layer.self_attn.scaling)
             hidden = _finished(layer, hidden, mixed, self.tiles.answers)
         return self._logits(self._base.norm(hidden))
 
@@ -158,15 +170,15 @@ class Flat:
         attention, tile = layout.all, self.tiles.rows
         for number, layer in enumerate(self._base.layers):
             inner = layer.input_layernorm(hidden)
-            own = self._keys_values(layer.self_attn, inner, rotary, self.tiles.rows)
+            fresh = self._keys_values(layer.self_attn, inner, rotary, self.tiles.rows)
             if cache is not None:
-                cache.append(own)
+                cache.append(fresh)
             if number == len(self._base.layers) - 1:
                 attention, tile = layout.ends, self.tiles.answers
                 hidden, inner = hidden[layout.answers], inner[layout.answers]
                 rotary = rotary[0][layout.answers], rotary[1][layout.answers]
             queries = self._queries(layer.self_attn, inner, rotary, tile)
-            mixed = attention(queries, own, number, layer.self_attn.scaling)
+            mixed = attention(queries, fresh, number, layer.self_attn.scaling)
             hidden = _finished(layer, hidden, mixed, tile)
         last: Tensor = self._base.norm(hidden)
         return last
@@ -214,3 +226,164 @@ def _finished(layer: Any, hidden: Tensor, mixed: Tensor, tile: int | None) -> Te
 
 def _heads(attention: Any, rows: Tensor) -> Tensor:
     return rows.view(len(rows), -1, attention.head_dim)
+
+
+def linear(module: Any, rows: Tensor, tile: int | None) -> Tensor:
+    """`module` of (rows, width), `tile` rows at a time (rows must be whole tiles), or at once."""
+    if tile is None:
+        out: Tensor = module(rows)
+        return out
+    if type(module) is not nn.Linear:
+        return torch.cat([module(part) for part in torch.split(rows, tile)])
+    return product(rows, module.weight.t(), module.bias, tile)
+
+
+def product(rows: Tensor, matrix: Tensor, bias: Tensor | None, tile: int) -> Tensor:
+    """rows @ matrix + bias, `tile` rows at a time; rows must be whole tiles."""
+    out = rows.new_empty(len(rows), matrix.shape[1])
+    for part, result in zip(torch.split(rows, tile), torch.split(out, tile), strict=True):
+        if bias is None:
+            torch.mm(part, matrix, out=result)
+        else:
+            torch.addmm(bias, part, matrix, out=result)
+    return out
+
+
+def silu_(rows: Tensor) -> Tensor:
+    """x * sigmoid(x) in place."""
+    if rows.device.type != "cpu":
+        return nn.functional.silu(rows, inplace=True)
+    for part in torch.split(rows.view(-1), GRAIN):
+        nn.functional.silu(part, inplace=True)
+    return rows
+
+
+LARGE = 32 << 20
+"""Bytes of weights from which on steps are worth it: about what a processor's caches hold."""
+MEMORY_SHARE = 1 / 4
+"""The share of the machine's memory that the second copy of the weights may take."""
+PROBES = (1, 2, 3, 7, 16, 33)
+"""Numbers of rows that must give the same bits as `MOST`."""
+MOST = 64
+
+
+class Product:
+    """Linear layers that read the same rows, as one product with weights laid out for oneDNN."""
+
+    def __init__(self, *layers: nn.Linear) -> None:
+        self.widths = [layer.weight.shape[0] for layer in layers]
+        weights: list[Tensor] = [layer.weight for layer in layers]
+        weight = torch.cat(weights)
+        self._weight = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+        biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
+        self._bias = torch.cat(biases) if len(biases) == len(layers) else None
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """(rows, width) to (rows, all layers' widths)."""
+        out: Tensor = torch.ops.mkldnn._linear_pointwise(
+            rows, self._weight, self._bias, "none", [], ""
+        )
+        return out
+
+
+class LayerStep:
+    """One layer of the network."""
+
+    def __init__(self, layer: Any) -> None:
+        self._norms = layer.input_layernorm, layer.post_attention_layernorm
+        self._attention = inner = layer.self_attn
+        self._project = Product(inner.q_proj, inner.k_proj, inner.v_proj)
+        self._out = Product(inner.o_proj)
+        self._widen = Product(layer.mlp.gate_proj, layer.mlp.up_proj)
+        self._narrow = Product(layer.mlp.down_proj)
+
+    def __call__(
+        self, number: int, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any
+    ) -> Tensor:
+        queries, fresh = self._heads(self._project(_normed(self._norms[0], hidden)), rotary)
+        hidden = hidden + self._out(mixing(number, queries, fresh, self._attention.scaling))
+        wide = self._widen(_normed(self._norms[1], hidden))
+        gate, up = wide.chunk(2, dim=-1)
+        return hidden + self._narrow(functional.silu(gate).mul_(up))
+
+    def _heads(self, projected: Tensor, rotary: tuple[Tensor, Tensor]) -> tuple[Tensor, Layer]:
+        """Queries, keys and values of (rows, heads, size)."""
+        size = self._attention.head_dim
+        asking, seen, _ = (width // size for width in self._project.widths)
+        heads = projected.view(len(projected), -1, size)
+        turned, values = heads[:, : asking + seen], heads[:, asking + seen :]
+        if hasattr(self._attention, "q_norm"):
+            queries = _normed(self._attention.q_norm, turned[:, :asking])
+            keys = _normed(self._attention.k_norm, turned[:, asking:])
+            turned = torch.cat([queries, keys], dim=1)
+        apply_rotary_(turned, rotary)
+        return turned[:, :asking], (turned[:, asking:], values)
+
+
+class Steps:
+    """The layers and the head of a network of the flat pass."""
+
+    def __init__(self, network: Any) -> None:
+        """Raises RuntimeError if oneDNN cannot take the weights."""
+        self._norm = network.model.norm
+        self._layers = [LayerStep(layer) for layer in network.model.layers]
+        self._head = Product(network.lm_head)
+
+    def __call__(self, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any) -> Tensor:
+        """Logits (rows, vocabulary) in float32 from the embedded tokens."""
+        return self.through(self._layers, hidden, rotary, mixing)
+
+    def through(
+        self, layers: Any, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any
+    ) -> Tensor:
+        for number, layer in enumerate(layers):
+            hidden = layer(number, hidden, rotary, mixing)
+        return self._head(_normed(self._norm, hidden)).float()
+
+    def probe(self, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
+        """The logits of the first layer alone, without attention."""
+        return self.through(self._layers[:1], hidden, rotary, unmixed)
+
+
+def unmixed(_number: int, queries: Tensor, _layer: Layer, _scaling: float) -> Tensor:
+    """An attention that returns the queries."""
+    return queries.flatten(1)
+
+
+def prepare_steps(network: Any) -> Steps | None:
+    """The network's steps, if they pay, fit in memory, and all products are plain ones."""
+    held = sum(weight.nbytes for weight in network.parameters())
+    if network.device.type != "cpu" or network.dtype == torch.float16 or held < LARGE:
+        return None
+    if held > MEMORY_SHARE * total_bytes():
+        return None
+    layers = [*network.model.layers.modules(), network.lm_head]
+    if any(
+        hasattr(m, "weight") and m.weight.dim() == 2 and type(m) is not nn.Linear for m in layers
+    ):
+        return None
+    try:
+        return Steps(network)
+    except RuntimeError:
+        return None
+
+
+def agree(steps: Steps, exact: Tensor, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> bool:
+    """Whether `MOST` rows' probes are the expected ones up to rounding."""
+    off = (steps.probe(hidden, rotary) - exact).square().mean().sqrt() / exact.std()
+    return bool(off <= TOLERANCE[hidden.dtype])
+
+
+def steady(steps: Steps, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> bool:
+    """Whether a row's bits are the same in any number of rows, up to `MOST`."""
+    every = steps.probe(hidden, rotary)
+    for rows in PROBES:
+        few = slice(MOST - rows, MOST)
+        part = rotary[0][few], rotary[1][few]
+        if not torch.equal(steps.probe(hidden[few], part), every[few]):
+            return False
+    return True
+
+
+def _normed(norm: Any, rows: Tensor) -> Tensor:
+    return functional.rms_norm(rows, norm.weight.shape, norm.weight, norm.variance_epsilon)

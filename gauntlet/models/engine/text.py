@@ -13,9 +13,8 @@ from torch import Tensor
 
 from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
 from gauntlet.models.engine.reference import check_finite
-from gauntlet.models.engine.sampling import choose, cut_answer, stream
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.thoughts import Pair
+from gauntlet.models.thoughts import Pair, Thoughts
 
 REPEATS = 3
 """How often a text that loops has the same part, at least."""
@@ -133,13 +132,13 @@ class Endings:
         looping = not ended_or_full and loops(text.written, self._end_loops)
         if not ended_or_full and not looping and not self._may_stop(text):
             return
-        whole, stopped = cut_answer(
+        full, stopped = cut_answer(
             self._decode(text.written), text.request.stop, self._thoughts, text.opened
         )
         if stopped:
-            self.end(text, whole, "stop_string")
+            self.end(text, full, "stop_string")
         elif ended_or_full or looping:
-            self.end(text, whole, "stop" if ended else "loop" if looping else text.cut)
+            self.end(text, full, "stop" if ended else "loop" if looping else text.cut)
 
     def end(self, text: Text, full_text: str, finish: Finish) -> None:
         """Give the text its reply."""
@@ -221,3 +220,35 @@ def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:
     settings = network.generation_config.eos_token_id
     listed = settings if isinstance(settings, list) else [settings]
     return frozenset(t for t in (*listed, tokens.tokenizer.eos_token_id) if t is not None)
+
+
+def stream(seed: int, sample: int) -> np.random.Generator:
+    """The random stream of one sample; the first sample uses the seed itself."""
+    key = (sample,) if sample else ()
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
+    """The argmax at temperature 0, else a sample from softmax(logits / temperature)."""
+    if temperature <= 0:
+        return int(logits.argmax())
+    below = logits.double() - logits.max()  # divided afterwards, so that nothing overflows to nan
+    chances = torch.softmax(below / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
+    return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+
+
+def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
+    """The text before its first stop string, and whether there was one."""
+    places = [place for place in map(text.find, stops) if place >= 0]
+    return (text[: min(places)], True) if places else (text, False)
+
+
+def cut_answer(
+    text: str, stops: Sequence[str], thoughts: Thoughts, opened: Pair | None
+) -> tuple[str, bool]:
+    """`cut_at` that leaves thoughts alone; opened: the tags that the prompt has opened."""
+    start = thoughts.answer_start(text, opened)
+    if start is None:
+        return text, False
+    answer, stopped = cut_at(text[start:], stops)
+    return text[:start] + answer, stopped

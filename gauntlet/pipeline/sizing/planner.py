@@ -23,10 +23,10 @@ from gauntlet.models.engine.memory import (
     OFFLOADED_PACKS,
     PACK_MOST,
     TEXTS_MOST,
+    WEIGHTS_SHARE,
     bytes_per_token,
     state_bytes,
 )
-from gauntlet.models.engine.offload import WEIGHTS_SHARE
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
