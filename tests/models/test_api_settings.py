@@ -41,59 +41,18 @@ def dialect(endpoint: str, **settings: Any) -> Dialect:
 # What is sent.
 
 
-def test_the_bodies_of_all_protocols() -> None:
-    text = "Rules.\n\nHand: red 1\nSay: "
-    system = {"role": "system", "content": "Be brief.\n"}
-    user = {"role": "user", "content": text}
-    assert body("chat") == {
-        "model": "m",
-        "max_tokens": 50,
-        "messages": [system, user],
-        "temperature": 0.7,
-        "seed": 3,
-        "stop": ["Z"],
-    }
+BODIES: dict[str, Body] = json.loads(Path(__file__).with_name("bodies.json").read_text())
+"""What the vendors' references want for `WRITE`."""
+
+
+@pytest.mark.parametrize("endpoint", BODIES)
+def test_the_body_of_a_protocol(endpoint: str) -> None:
+    assert body(endpoint) == BODIES[endpoint]
+
+
+def test_the_limit_has_another_name_where_it_is_set() -> None:
     limited = body("chat", limit="max_completion_tokens")
     assert (limited["max_completion_tokens"], "max_tokens" in limited) == (50, False)
-    assert body("completions") == {
-        "model": "m",
-        "max_tokens": 50,
-        "prompt": f"Be brief.\n{text}",
-        "temperature": 0.7,
-        "seed": 3,
-        "stop": ["Z"],
-    }
-    assert body("responses") == {
-        "model": "m",
-        "input": [system, user],
-        "store": False,
-        "max_output_tokens": 50,
-        "temperature": 0.7,
-    }
-    marked = {"cache_control": {"type": "ephemeral"}}
-    assert body("messages") == {
-        "model": "m",
-        "max_tokens": 50,
-        "stop_sequences": ["Z"],
-        "system": [{"type": "text", "text": "Be brief.\n", **marked}],
-        "messages": [
-            {
-                "role": "user",
-                "content": [
-                    {"type": "text", "text": "Rules.\n\n", **marked},
-                    {"type": "text", "text": "Hand: red 1\nSay: "},
-                ],
-            }
-        ],
-    }
-    settings = {"maxOutputTokens": 50, "temperature": 0.7, "stopSequences": ["Z"], "seed": 3}
-    assert body("gemini") == {
-        "systemInstruction": {"parts": [{"text": "Be brief.\n"}]},
-        "contents": [
-            {"role": "user", "parts": [{"text": "Rules.\n\n"}, {"text": "Hand: red 1\nSay: "}]}
-        ],
-        "generationConfig": settings,
-    }
 
 
 def test_effort_and_budget_in_the_words_of_each_protocol() -> None:

@@ -233,35 +233,6 @@ def test_a_loop_is_an_exact_repetition_of_a_short_part(period, loop):
     assert loops(written, 64) is (period <= 32)
 
 
-def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):
-    local = Checkpoint(str(checkpoint_folder)).load()
-    asks = [Generate(PROMPT, 12, seed=seed) for seed in range(6)]
-    rows, step = [], local._scorer.engine.step
-    monkeypatch.setattr(
-        local._scorer.engine,
-        "step",
-        lambda tokens, places, *rest: (
-            rows.append((places > 0).sum()) or step(tokens, places, *rest)
-        ),
-    )
-    assert len(set(local.answer(asks))) == 1
-    assert max(rows) == 1
-
-
-def test_a_shared_static_part_is_read_once(local, monkeypatch):
-    asks = [Generate(Prompt("Shared rules.\n", f"Hand {n}\n"), 2) for n in range(5)]
-    other = Prompt("Other rules.\n", "Hand 1\n" * 5)
-    local.answer([Generate(other, 9), Score((other,), ("A", "B"))])  # checks its paths first
-    read = []
-    keys_values = local._scorer.engine.keys_values
-    monkeypatch.setattr(
-        local._scorer.engine, "keys_values", lambda text: read.append(text) or keys_values(text)
-    )
-    local.answer(asks)
-    local.answer([Score((asks[0].prompt,), ("A", "B"))])
-    assert len(read) == 1
-
-
 def test_out_of_memory_halves_what_is_written_at_once(local, monkeypatch, caplog):
     asks = mixed_asks()
     expected = local.answer(asks)

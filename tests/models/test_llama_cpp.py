@@ -20,26 +20,18 @@ from typing import Any
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped, UserError
+from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
-from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client, LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
 from gauntlet.models.thoughts import KNOWN, thoughts_of
-from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
-from tests.real.fetch import unpack_gguf
+from tests.gguf_files import POSITIONS, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(
     not (find_spec("xllamacpp") and find_spec("gguf")), reason="the extra gguf is not installed"
 )
-real = [
-    pytest.mark.real,
-    installed,
-    pytest.mark.skipif(not SMOLLM2.is_file(), reason="no SmolLM2 in the cache: make test-real"),
-]
-
 RULES = "Rules: take a letter.\n"
 QUESTION = Prompt(RULES, "A: one, B: two. Which?\n", "Answer:")
 LETTERS = ("A", "B", "C")
@@ -82,24 +74,6 @@ def test_scores_are_of_the_whole_vocabulary(model: Any, monkeypatch: pytest.Monk
 
 
 @installed
-def test_a_file_unpacked_for_our_engine_scores_the_same(tmp_path: Path) -> None:
-    """Up to the rounding of llama.cpp, which keeps keys and values in 16 bits."""
-    file = write_gguf(tmp_path / "tiny.gguf")
-    with closing(source(file).load()) as model:
-        theirs = scores(model, QUESTION)
-    assert unpack_gguf(file) == tmp_path / "tiny"
-    ours = scores(Checkpoint(str(tmp_path / "tiny")).load(), QUESTION)
-    assert ours.logprobs[0] == pytest.approx(theirs.logprobs[0], abs=0.05)
-    assert ours.tokens == theirs.tokens
-    with pytest.raises(UserError, match="is there already"):
-        unpack_gguf(tmp_path / "tiny.gguf")
-    other = write_gguf(tmp_path / "odd.gguf", architecture="rwkv9")
-    with pytest.raises(UserError, match="transformers cannot unpack it: GGUF model with arch"):
-        unpack_gguf(other)
-    assert not (tmp_path / "odd").exists()
-
-
-@installed
 @pytest.mark.parametrize("template", ["", TEMPLATE])
 def test_a_token_that_ends_texts_is_left_out(template: str, file: Path, tmp_path: Path) -> None:
     """A file may want it after every text, where a model would be asked what follows the end."""
@@ -138,18 +112,6 @@ def test_a_template_that_prints_today_prints_a_day_that_stays(bos: str, tmp_path
 def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="its logits are not finite"):
         source(write_gguf(tmp_path / "nan.gguf", damaged=True)).load()
-
-
-def test_what_is_no_gguf_file_is_named(tmp_path: Path, checkpoint_folder: Path) -> None:
-    pointer = tmp_path / "pointer.gguf"
-    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
-    for path, why in (
-        (pointer, "is a pointer of Git LFS"),
-        (checkpoint_folder, "is a folder; it must be a GGUF file; model=hf plays this folder"),
-        (tmp_path, "is a folder; it must be a GGUF file"),
-    ):
-        with pytest.raises(ModelError, match=f"{why}"):
-            source(path).identity()
 
 
 @installed
@@ -303,13 +265,19 @@ def test_a_file_in_parts_is_all_of_them(file: Path, tmp_path: Path) -> None:
     assert source(first).identity() != before
 
 
-def test_a_missing_file_and_others_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_and_others_are_refused_in_one_line(
+    tmp_path: Path, checkpoint_folder: Path
+) -> None:
     text, short = tmp_path / "text.gguf", tmp_path / "short.gguf"
+    pointer = tmp_path / "pointer.gguf"
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
     text.write_text("hello")
     short.write_bytes(b"GGUF\x03\x00")
     for path, said in (
         (tmp_path / "none.gguf", "does not exist"),
         (tmp_path, "is a folder"),
+        (checkpoint_folder, "model=hf plays this folder"),
+        (pointer, "is a pointer of Git LFS"),
         (text, "is no GGUF file"),
         (short, "is truncated or damaged"),
     ):
@@ -509,28 +477,3 @@ def test_seeds_are_32_bits_and_differ() -> None:
     seeds = {seed_of(seed, sample) for seed in range(100) for sample in range(10)}
     assert len(seeds) == 1000
     assert max(seeds) < 2**32 - 1
-
-
-class TestReal:
-    """SmolLM2-135M-Instruct, with four-bit weights."""
-
-    pytestmark = real
-
-    def test_it_knows_the_next_letter(self) -> None:
-        with closing(source(SMOLLM2, chat=False, context=256).load()) as model:
-            row = scores(model, Prompt("", "A B C A B C A B C A B")).logprobs[0]
-            assert row.index(max(row)) == 2
-            assert sum(map(math.exp, row)) > 0.25
-
-    def test_it_writes_json_where_asked(self) -> None:
-        prompt = Prompt("", "Reply with a JSON object that gives a colour.")
-        with closing(source(SMOLLM2, context=256).load()) as model:
-            (reply,) = model.answer([Generate(prompt, 40, json=True)])
-            assert reply.text.lstrip().startswith("{")
-
-    def test_scores_of_four_bit_weights_are_the_same_to_the_last_bit(self) -> None:
-        prompts = [Prompt(RULES * 4, f"Turn {n}.\n", "Answer:") for n in range(4)]
-        with closing(source(SMOLLM2, context=256).load()) as model:
-            first = [scores(model, one).logprobs for one in prompts]
-            again = [scores(model, one).logprobs for one in reversed(prompts)]
-        assert first == again[::-1]

@@ -103,19 +103,6 @@ def test_attention_of_all_pieces_at_once_agrees(family, make_checkpoint, decisio
     assert np.abs(numbers(replies) - np.append(expected, numbers(plain))).max() < 1e-4
 
 
-def test_equal_requests_are_computed_once_and_answered_each(
-    checkpoint_folder, decisions, monkeypatch
-):
-    local = load(checkpoint_folder)
-    asked = []
-    run = local._scorer._run
-    monkeypatch.setattr(local._scorer, "_run", lambda pack: asked.extend(pack) or run(pack))
-    replies = local.answer([decisions[0], decisions[1], decisions[0]])
-    assert replies[0] == replies[2] != replies[1]
-    assert len(asked) == 2
-    assert local.answer([]) == []
-
-
 @pytest.mark.parametrize(
     "prompts",
     [

@@ -11,7 +11,7 @@ pass is unchanged.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -32,16 +32,21 @@ from gauntlet.models.engine.attention import (
     Layer,
     Layout,
     Piece,
-    Tiles,
-    lay_out,
     mask_of,
     places_of,
     rounded_up,
     windowed,
 )
 from gauntlet.models.engine.memory import Least, alone
-from gauntlet.models.engine.ragged_forward import ANSWERS, GRAIN, ROWS, Unsupported, product
-from gauntlet.models.engine.tokens import PromptTree, chain, grow
+from gauntlet.models.engine.ragged_forward import (
+    ANSWERS,
+    GRAIN,
+    ROWS,
+    FlatPass,
+    Unsupported,
+    product,
+)
+from gauntlet.models.engine.tokens import PromptTree, grow
 
 NAME = "gauntlet"
 """The name under which this attention is registered with the library."""
@@ -75,65 +80,30 @@ class _Going(local):
 _GOING = _Going()
 
 
-class General:
-    """Runs pieces through a causal language model with its own modules.
-
-    Has the same scoring methods as `Flat`.
-    """
+class General(FlatPass):
+    """Runs pieces through a causal language model with its own modules."""
 
     def __init__(self, network: Any, invariant: bool = True, least: Least = alone) -> None:
-        """invariant: a row's bits do not depend on the rest of the batch; this is tested. Raises
-        Unsupported, saying why, or what the network raises."""
+        """Raises Unsupported, saying why, or what the network raises. Invariance is tested."""
         if least is not alone:
             raise Unsupported("parts, which lie in several processes")
         if getattr(network, "_is_stateful", False):
             raise Unsupported("state, which is not keys and values")
-        self.device: torch.device = network.device
-        self.dtype: torch.dtype = network.dtype
+        super().__init__(network, invariant)
         self._network = weight_sharing_copy(network)
-        rows = ROWS[self.device.type]
-        self._tiles = Tiles(rows, ANSWERS) if invariant else Tiles(None, None)
-        self._at_once = not invariant and self.device.type == "cuda"
-        self._like = torch.empty(0, device=self.device, dtype=self.dtype)
         head = network.get_output_embeddings()
-        self._tiled = Tiled(rows, ANSWERS, None if head is None else head.weight)
-        self._invariant = invariant
+        self._tiled = Tiled(ROWS[self.device.type], ANSWERS, None if head is None else head.weight)
         if invariant and not self._steady():
             raise Unsupported("bits, which depend on what else is asked")
 
-    def span(self, past: int, tree: PromptTree) -> int:
-        """The text length to verify for a tree after `past` tokens: that of its longest text."""
-        return past + int(tree.depths.max()) + 1
-
-    @torch.inference_mode()
-    def keys_values(self, tokens: Sequence[int]) -> KeysValues:
-        """Keys and values of one text in every layer, computed alone."""
-        layers: list[Layer] = []
-        self._logits([Piece(chain(tokens))], layers)
-        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in layers)
-
-    @torch.inference_mode()
-    def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
-        """Log-probabilities of the tokens `columns` after every end of every piece.
-
-        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
-        over the whole vocabulary.
-        """
-        wanted = torch.tensor(columns, device=self.device)
-        picked = [
-            torch.log_softmax(tile.float(), dim=-1)[:, wanted]
-            for tile in torch.split(self._logits(pieces, None), ANSWERS)
-        ]
-        return torch.cat(picked)
-
-    def _logits(self, pieces: Sequence[Piece], layers: list[Layer] | None) -> Tensor:
-        """The logits after every end, in the network's dtype."""
+    def _run(
+        self, pieces: Sequence[Piece], layout: Layout, layers: list[Layer] | None
+    ) -> Iterable[Tensor]:
         like, at_once = self._like, self._at_once
-        layout = lay_out(pieces, self._tiles, like, at_once)
         going = Pass(
             layout, cache(lambda window: windowed(layout, pieces, window, like, at_once)), layers
         )
-        with _pass(going), self._tiled if self._invariant else nullcontext():
+        with _pass(going), self._tiled if self.invariant else nullcontext():
             logits: Tensor = self._network(
                 input_ids=layout.tokens[None],
                 position_ids=layout.places[None],
@@ -142,7 +112,7 @@ class General:
             ).logits[0]
         if not going.calls:
             raise Unsupported("attention, which asks no interface")
-        return logits[: layout.count]
+        return torch.split(logits[: layout.count], ANSWERS)
 
     @torch.inference_mode()
     def _steady(self) -> bool:
@@ -152,9 +122,9 @@ class General:
         texts = [row[:length].tolist() for row, length in zip(drawn, PROBES, strict=True)]
         past = self.keys_values(texts[0])
         pieces = [Piece(grow([text, text[::-1]]), past) for text in texts]
-        together = self._logits(pieces, None)
-        alone = torch.cat([self._logits([piece], None) for piece in pieces])
-        return bool(torch.equal(together, alone))
+        passes = [pieces, *([piece] for piece in pieces)]
+        logits = [torch.cat([*self._run(batch, self._laid_out(batch), None)]) for batch in passes]
+        return bool(torch.equal(logits[0], torch.cat(logits[1:])))
 
 
 @contextmanager

@@ -12,7 +12,8 @@ only on the piece.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -55,24 +56,17 @@ class Unsupported(GauntletError):
     """This forward pass does not support the network."""
 
 
-class Flat:
-    """Runs pieces through a causal language model of a known family with full attention."""
+class FlatPass(ABC):
+    """Runs the pieces of many decisions as one row, without padding."""
 
-    def __init__(self, network: Any, invariant: bool = True) -> None:
-        """invariant: a row's bits do not depend on the rest of the batch. Raises Unsupported."""
-        config = network.config
-        check_family(config)
-        if is_offloaded(network):
-            raise Unsupported("weights that come module by module")
+    def __init__(self, network: Any, invariant: bool) -> None:
+        """invariant: a row's bits do not depend on the rest of the batch."""
         self.device: torch.device = network.device
         self.dtype: torch.dtype = network.dtype
+        self.invariant = invariant
         self.tiles = Tiles(ROWS[self.device.type], ANSWERS) if invariant else Tiles(None, None)
         self._at_once = not invariant and self.device.type == "cuda"
         self._like = torch.empty(0, device=self.device, dtype=self.dtype)
-        self._base = network.model
-        self._head = network.lm_head
-        self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
-        self._network, self.invariant = network, invariant
 
     def span(self, past: int, tree: PromptTree) -> int:
         """The text length to verify for a tree after `past` tokens: that of its longest text."""
@@ -82,7 +76,8 @@ class Flat:
     def keys_values(self, tokens: Sequence[int]) -> KeysValues:
         """Keys and values of one text in every layer, computed alone."""
         layers: list[Layer] = []
-        self._read(self._laid_out([Piece(chain(tokens))]), layers)
+        pieces = [Piece(chain(tokens))]
+        self._run(pieces, self._laid_out(pieces), layers)
         return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in layers)
 
     @torch.inference_mode()
@@ -92,14 +87,35 @@ class Flat:
         Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
         over the whole vocabulary.
         """
-        layout = self._laid_out(pieces)
-        hidden = self._read(layout, None)
-        wanted = torch.tensor(columns, device=self.device)
-        picked = [
-            torch.log_softmax(self._head(tile).float(), dim=-1)[:, wanted]
-            for tile in torch.split(hidden, ANSWERS)
-        ]
+        layout, wanted = self._laid_out(pieces), torch.tensor(columns, device=self.device)
+        tiles = self._run(pieces, layout, None)
+        picked = [torch.log_softmax(tile.float(), dim=-1)[:, wanted] for tile in tiles]
         return torch.cat(picked)[: layout.count]
+
+    def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
+        return lay_out(pieces, self.tiles, self._like, self._at_once)
+
+    @abstractmethod
+    def _run(
+        self, pieces: Sequence[Piece], layout: Layout, layers: list[Layer] | None
+    ) -> Iterable[Tensor]:
+        """The logits of the answers, ANSWERS rows at a time, in the network's dtype. Appends each
+        layer's keys and values to `layers`."""
+
+
+class Flat(FlatPass):
+    """Runs pieces through a causal language model of a known family with full attention."""
+
+    def __init__(self, network: Any, invariant: bool = True) -> None:
+        """Raises Unsupported."""
+        check_family(network.config)
+        if is_offloaded(network):
+            raise Unsupported("weights that come module by module")
+        super().__init__(network, invariant)
+        self._base = network.model
+        self._head = network.lm_head
+        self._rotary = RotaryTable(network.model.rotary_emb, self.device, self.dtype)
+        self._network = network
 
     @torch.inference_mode()
     def read(self, pieces: Sequence[Piece]) -> tuple[Tensor, list[KeysValues]]:
@@ -107,8 +123,10 @@ class Flat:
         values."""
         layers: list[Layer] = []
         layout = self._laid_out(pieces)
-        logits = self._logits(self._read(layout, layers))[: layout.count]
-        return logits, [tuple((k[rows], v[rows]) for k, v in layers) for rows in layout.rows]
+        logits = torch.cat([tile.float() for tile in self._run(pieces, layout, layers)])
+        return logits[: layout.count], [
+            tuple((k[rows], v[rows]) for k, v in layers) for rows in layout.rows
+        ]
 
     def step_rows(self, texts: int) -> int:
         """The number of rows, padding included, that `step` needs for this many texts."""
@@ -151,20 +169,30 @@ class Flat:
 
     @torch.inference_mode()
     def _passes(self, steps: Steps) -> bool:
-        """Whether the steps agree with those on tiles, and are invariant if this pass is."""
+        """Whether the first layer's steps, without attention, agree with those on tiles, and are
+        the same bits in any number of rows if this pass is invariant."""
         places = torch.arange(MOST, device=self.device)
         rotary = self._rotary.at(places, MOST)
         hidden = self._base.embed_tokens(places * 7 % self._network.config.vocab_size)
-        exact = self._tiled_step(self._base.layers[:1], hidden, rotary, unmixed)
-        if not agree(steps, exact, hidden, rotary):
-            return False
-        return not self.invariant or steady(steps, hidden, rotary)
 
-    def _laid_out(self, pieces: Sequence[Piece]) -> Layout:
-        return lay_out(pieces, self.tiles, self._like, self._at_once)
+        def probe(rows: slice) -> Tensor:
+            return steps(hidden[rows], (rotary[0][rows], rotary[1][rows]), unmixed, depth=1)
+
+        every = probe(slice(MOST))
+        exact = self._tiled_step(self._base.layers[:1], hidden, rotary, unmixed)
+        if not (every - exact).square().mean().sqrt() / exact.std() <= TOLERANCE[self.dtype]:
+            return False
+        parts = [slice(MOST - rows, MOST) for rows in PROBES]
+        return not self.invariant or all(torch.equal(probe(p), every[p]) for p in parts)
+
+    def _run(
+        self, pieces: Sequence[Piece], layout: Layout, layers: list[Layer] | None
+    ) -> Iterable[Tensor]:
+        hidden = self._read(layout, layers)
+        return (self._head(tile) for tile in torch.split(hidden, ANSWERS))
 
     def _read(self, layout: Layout, cache: list[Layer] | None) -> Tensor:
-        """The last hidden row of every answer; appends each layer's keys and values to `cache`."""
+        """The last hidden row of every answer."""
         hidden: Tensor = self._base.embed_tokens(layout.tokens)
         rotary = self._rotary.at(layout.places, layout.furthest)
         attention, tile = layout.all, self.tiles.rows
@@ -321,7 +349,13 @@ class LayerStep:
 
 
 class Steps:
-    """The layers and the head of a network of the flat pass."""
+    """Steps of text generation on a CPU at the cost of reading the weights.
+
+    `Flat` pads a step to a tile of rows, whose products cost the same for one text as for a tile.
+    Here the weights of large networks are laid out once for oneDNN, whose products neither need a
+    tile nor change a row's bits with the number of rows or threads; both is tested on the network's
+    own shapes. Small networks keep tiles: there calls cost more than products.
+    """
 
     def __init__(self, network: Any) -> None:
         """Raises RuntimeError if oneDNN cannot take the weights."""
@@ -329,20 +363,14 @@ class Steps:
         self._layers = [LayerStep(layer) for layer in network.model.layers]
         self._head = Product(network.lm_head)
 
-    def __call__(self, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any) -> Tensor:
-        """Logits (rows, vocabulary) in float32 from the embedded tokens."""
-        return self.through(self._layers, hidden, rotary, mixing)
-
-    def through(
-        self, layers: Any, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any
+    def __call__(
+        self, hidden: Tensor, rotary: tuple[Tensor, Tensor], mixing: Any, depth: int | None = None
     ) -> Tensor:
-        for number, layer in enumerate(layers):
+        """Logits (rows, vocabulary) in float32 from the embedded tokens. depth: only so many
+        layers."""
+        for number, layer in enumerate(self._layers[:depth]):
             hidden = layer(number, hidden, rotary, mixing)
         return self._head(_normed(self._norm, hidden)).float()
-
-    def probe(self, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
-        """The logits of the first layer alone, without attention."""
-        return self.through(self._layers[:1], hidden, rotary, unmixed)
 
 
 def unmixed(_number: int, queries: Tensor, _layer: Layer, _scaling: float) -> Tensor:
@@ -366,23 +394,6 @@ def prepare_steps(network: Any) -> Steps | None:
         return Steps(network)
     except RuntimeError:
         return None
-
-
-def agree(steps: Steps, exact: Tensor, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> bool:
-    """Whether `MOST` rows' probes are the expected ones up to rounding."""
-    off = (steps.probe(hidden, rotary) - exact).square().mean().sqrt() / exact.std()
-    return bool(off <= TOLERANCE[hidden.dtype])
-
-
-def steady(steps: Steps, hidden: Tensor, rotary: tuple[Tensor, Tensor]) -> bool:
-    """Whether a row's bits are the same in any number of rows, up to `MOST`."""
-    every = steps.probe(hidden, rotary)
-    for rows in PROBES:
-        few = slice(MOST - rows, MOST)
-        part = rotary[0][few], rotary[1][few]
-        if not torch.equal(steps.probe(hidden[few], part), every[few]):
-            return False
-    return True
 
 
 def _normed(norm: Any, rows: Tensor) -> Tensor:
