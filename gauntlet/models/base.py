@@ -310,6 +310,30 @@ class ModelSource(Protocol):
         ...
 
 
+def check_fields(
+    source: Any,
+    name: str,
+    allowed: Mapping[str, Sequence[str]],
+    least: Mapping[str, float],
+    switches: Sequence[str] = (),
+) -> None:
+    """Raises ValueError for a field of a source that has none of its allowed values, is less than
+    it may be (None is no number), or is a switch other than true, false and "auto"."""
+    right = {field: ", ".join(values) for field, values in allowed.items()}
+    wrong = [field for field, values in allowed.items() if getattr(source, field) not in values]
+    for field in switches:
+        right[field] = "auto, true, false"
+        if not isinstance(value := getattr(source, field), bool) and value != "auto":
+            wrong.append(field)
+    for field in wrong:
+        value = getattr(source, field)
+        raise ValueError(f"{field} {value!r} of model {name!r}: allowed are {right[field]}")
+    for field, bound in least.items():
+        value = getattr(source, field)
+        if value is not None and not value >= bound:
+            raise ValueError(f"{field} {value:g} of model {name!r}: at least {bound:g}")
+
+
 def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
     """The model's replies, with an exception for each reply it cannot give. If the batch fails,
     each request is sent alone. After Stopped the model is not called again."""

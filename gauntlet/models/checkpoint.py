@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.base import check_fields
 from gauntlet.models.chat import DATE, prints_date
 from gauntlet.models.engine.files import (
     CACHED,
@@ -93,32 +94,17 @@ class Checkpoint:
     end_loops: int = 0
 
     def __post_init__(self) -> None:
-        for field, kind in (
-            ("dtype", Dtype),
-            ("engine", Engine),
-            ("device", Device),
-            ("offload", Offload),
-        ):
-            value = getattr(self, field)
-            if value not in get_args(kind):
-                allowed = ", ".join(get_args(kind))
-                raise ValueError(f"{field} {value!r} of model {self.path!r}: allowed are {allowed}")
-        for field in ("chat", "thinking"):
-            value = getattr(self, field)
-            if not isinstance(value, bool) and value != "auto":
-                raise ValueError(
-                    f"{field} {value!r} of model {self.path!r}: allowed are auto, true, false"
-                )
+        kinds = {"dtype": Dtype, "engine": Engine, "device": Device, "offload": Offload}
+        check_fields(
+            self,
+            self.path,
+            {field: get_args(kind) for field, kind in kinds.items()},
+            {"shards": 1, "thinking_room": 0, "end_loops": 0},
+            ("chat", "thinking"),
+        )
         thoughts_of(self.thought_tags)
         if self.revision is not None and local_folder(self.path):
             raise ValueError(f"model {self.path!r} is a folder; only hub models have a revision")
-        if self.shards < 1:
-            raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
-        for field in ("thinking_room", "end_loops"):
-            if getattr(self, field) < 0:
-                raise ValueError(
-                    f"{field} {getattr(self, field)} of model {self.path!r}: at least 0"
-                )
         if self.offload == "disk" and self.shards > 1:
             raise ValueError(
                 f"model {self.path!r}: offload 'disk' is for one device, not for {self.shards} "

@@ -1,7 +1,8 @@
 """A model behind an API, of any vendor or server whose protocol is in `DIALECTS`.
 
 Importing this module is cheap: `load` imports the client. The key comes from an environment
-variable and appears in no setting, record or message.
+variable and appears in no setting, record or message. Prices are those of `genai-prices`, whose
+table is installed; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import SCORE_TEMPERATURE, Dialect, Limit, Sending
 from gauntlet.models.api.ledger import BATCH_RATE, CREATION_SECONDS, Ledger, Prices, Tokens
 from gauntlet.models.api.scorers import SCORERS
-from gauntlet.models.base import Generate, Prompt, read_key
+from gauntlet.models.base import Generate, Prompt, check_fields, read_key
 from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
@@ -31,68 +32,35 @@ FIELDS = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
 STEP = timedelta(minutes=30)
 STORED = 1.25
 """The price of text taken into a cache, by that of text read, where a vendor charges for it."""
-
-
-def prices_for(
-    name: str,
-    base_url: str,
-    own_prices: tuple[float | None, float | None, float | None],
-    cap: float | None,
-    stores: bool,
-) -> Prices:
-    """The prices read, written and cached as given; None is taken from the table, or 0 if the model
-    is not in it.
-
-    stores: whether the vendor charges for text that it takes into its cache.
-    """
-    read, written, cached = own_prices
-    table = None
-    if read is None or written is None or cached is None:
-        table = listed(name, base_url, datetime.now(UTC).date().isoformat())
-    known = table or (0.0, 0.0, None, None)
-    # A cached price of the table goes with its price of text read only.
-    cached = cached if cached is not None or read is not None else known[2]
-    stored = known[3] if read is None else STORED * read if stores else None
-    read = known[0] if read is None else read
-    return Prices(read, known[1] if written is None else written, cap, cached, stored)
-
-
-@lru_cache(maxsize=64)
-def listed(
-    name: str, base_url: str, day: str
-) -> tuple[float, float, float | None, float | None] | None:
-    """The table's prices per million tokens read, written, cached and stored on a day; None if it
-    does not know server and model."""
-    try:
-        from genai_prices import Usage, calc_price
-    except ModuleNotFoundError:
-        return None
-    start = datetime.fromisoformat(day).replace(tzinfo=UTC)
-    usage = Usage(input_tokens=1, output_tokens=1)
-    prices: dict[str, list[float]] = {key: [] for key in FIELDS}
-    try:
-        for step in range(timedelta(days=1) // STEP):
-            at = start + step * STEP
-            price = calc_price(usage, name, provider_api_url=base_url, genai_request_timestamp=at)
-            for key in FIELDS:
-                rate: Any = getattr(price.model_price, key, None)
-                prices[key] += [] if rate is None else [float(getattr(rate, "base", rate))]
-    except LookupError:
-        return None
-    read, written, cached, stored = (max(prices[key], default=None) for key in FIELDS)
-    return read or 0.0, written or 0.0, cached, stored
-
-
 BATCH_SLOTS = 1024
 """Requests that a batch job can hold per worker: each has a waiting thread."""
 Spoken = TypeVar("Spoken", bound=Dialect)
 
+NOT_NEGATIVE = (
+    *("price_in", "price_out", "price_cached", "cap", "seed", "patience"),
+    *("thinking_budget", "thinking_room"),
+)
 SECRET_HEADER = re.compile(r"auth|key|token|cookie|secret", re.IGNORECASE)
 """Names of headers that carry secrets."""
 
 
+PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
+"""Sent before the first match, once per cache, to catch a wrong key, name or address, or a
+setting that the server rejects."""
+DEFAULTS: Mapping[str, Any] = {
+    "effort": None,
+    "thinking_room": 0,
+    "thinking_budget": None,
+    "thought_tags": None,
+    "headers": {},
+    "extra_body": {},
+    "system_role": True,
+}
+"""Settings that change an answer; in the identity unless they have these values."""
+
+
 @dataclass(frozen=True)
-class Settings:
+class OpenAI:
     """One model of one server.
 
     name, base_url: the names of the model and the server; None for the protocol's inventor.
@@ -157,19 +125,21 @@ class Settings:
     cache: str = "outputs/replies.sqlite"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("endpoint", tuple(DIALECTS)),
-            ("scores", ("logprobs", "sampled", *SCORERS)),
-            ("limit", get_args(Limit)),
-            ("temperature", get_args(Sending)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise self._wrong(name, f"allowed are {', '.join(allowed)}")
-        for name, least in (("top", 2), ("samples", 1), ("in_flight", 1), ("thinking_budget", 0)):
-            self._check_least(name, least)
-        for name in ("price_in", "price_out", "price_cached", "cap", "seed", "patience"):
-            self._check_least(name, 0)
-        self._check_least("thinking_room", 0)
+        check_fields(
+            self,
+            self.name,
+            {
+                "endpoint": tuple(DIALECTS),
+                "scores": ("logprobs", "sampled", *SCORERS),
+                "limit": get_args(Limit),
+                "temperature": get_args(Sending),
+            },
+            {
+                "top": 2,
+                **dict.fromkeys(("samples", "in_flight"), 1),
+                **dict.fromkeys(NOT_NEGATIVE, 0),
+            },
+        )
         thoughts_of(self.thought_tags)
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of model {self.name!r}: more than 0")
@@ -272,44 +242,8 @@ class Settings:
             extra_body=self.extra_body,
         )
 
-    def _check_least(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if value is not None and not value >= least:
-            raise ValueError(f"{name} {value:g} of model {self.name!r}: at least {least}")
-
     def _wrong(self, name: str, right: str) -> ValueError:
         return ValueError(f"{name} {getattr(self, name)!r} of model {self.name!r}: {right}")
-
-
-def _is_address(url: str) -> bool:
-    """Whether the URL is only a server's address: it gets printed and logged."""
-    try:
-        address = urlsplit(url)
-        _ = address.port
-    except ValueError:
-        return False
-    plain = url.isprintable() and not set(url) & set(" ?#@\\")
-    return plain and address.scheme in ("http", "https") and bool(address.hostname)
-
-
-PROBE = Generate(Prompt("", "Reply with one word: ready"), max_tokens=16)
-"""Sent before the first match, once per cache, to catch a wrong key, name or address, or a
-setting that the server rejects."""
-DEFAULTS: Mapping[str, Any] = {
-    "effort": None,
-    "thinking_room": 0,
-    "thinking_budget": None,
-    "thought_tags": None,
-    "headers": {},
-    "extra_body": {},
-    "system_role": True,
-}
-"""Settings that change an answer; in the identity unless they have these values."""
-
-
-@dataclass(frozen=True)
-class OpenAI(Settings):
-    """One model of one server."""
 
     def identity(self) -> Mapping[str, Any]:
         """The model and its settings. Needs no server, so a finished run can be read offline."""
@@ -324,13 +258,8 @@ class OpenAI(Settings):
         }
         if lacking := [field for field in dialect.LACKS if field != "n"]:
             changed["not_sent"] = lacking
-        return {
-            **identity,
-            "scores": self.scores,
-            "temperature": temperature,
-            **sampling,
-            **changed,
-        }
+        scores = {"scores": self.scores, "temperature": temperature, **sampling}
+        return {**identity, **scores, **changed}
 
     def check_choices(self, choices: Sequence[str]) -> None:
         """Accepts any word, because a server does not expose its tokenizer. A word that is not a
@@ -402,3 +331,65 @@ class OpenAI(Settings):
 
     def _draws(self) -> Mapping[str, Any]:
         return {"samples": self.samples, "seed": self.seed}
+
+
+def _is_address(url: str) -> bool:
+    """Whether the URL is only a server's address: it gets printed and logged."""
+    try:
+        address = urlsplit(url)
+        _ = address.port
+    except ValueError:
+        return False
+    plain = url.isprintable() and not set(url) & set(" ?#@\\")
+    return plain and address.scheme in ("http", "https") and bool(address.hostname)
+
+
+def prices_for(
+    name: str,
+    base_url: str,
+    own_prices: tuple[float | None, float | None, float | None],
+    cap: float | None,
+    stores: bool,
+) -> Prices:
+    """The prices read, written and cached as given; None is taken from the table, or 0 if the model
+    is not in it.
+
+    stores: whether the vendor charges for text that it takes into its cache.
+    """
+    read, written, cached = own_prices
+    table = None
+    if read is None or written is None or cached is None:
+        table = listed(name, base_url, datetime.now(UTC).date().isoformat())
+    known = table or (0.0, 0.0, None, None)
+    # A cached price of the table goes with its price of text read only.
+    cached = cached if cached is not None or read is not None else known[2]
+    stored = known[3] if read is None else STORED * read if stores else None
+    read = known[0] if read is None else read
+    return Prices(read, known[1] if written is None else written, cap, cached, stored)
+
+
+@lru_cache(maxsize=64)
+def listed(
+    name: str, base_url: str, day: str
+) -> tuple[float, float, float | None, float | None] | None:
+    """The table's prices per million tokens read, written, cached and stored on a day; None if it
+    does not know server and model. A vendor may have several, by date and by hour: the highest of
+    the day counts, so that a cap holds. Surcharges for long prompts are not counted."""
+    try:
+        from genai_prices import Usage, calc_price
+    except ModuleNotFoundError:
+        return None
+    start = datetime.fromisoformat(day).replace(tzinfo=UTC)
+    usage = Usage(input_tokens=1, output_tokens=1)
+    prices: dict[str, list[float]] = {key: [] for key in FIELDS}
+    try:
+        for step in range(timedelta(days=1) // STEP):
+            at = start + step * STEP
+            price = calc_price(usage, name, provider_api_url=base_url, genai_request_timestamp=at)
+            for key in FIELDS:
+                rate: Any = getattr(price.model_price, key, None)
+                prices[key] += [] if rate is None else [float(getattr(rate, "base", rate))]
+    except LookupError:
+        return None
+    read, written, cached, stored = (max(prices[key], default=None) for key in FIELDS)
+    return read or 0.0, written or 0.0, cached, stored

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import read_key
+from gauntlet.models.base import check_fields, read_key
 from gauntlet.models.chat import DATE, prints_date
 from gauntlet.models.engine.files import GGUF, Stamp, check_fetched, file_hash
 from gauntlet.models.llama_cpp.client import Client
@@ -183,12 +183,9 @@ class Gguf:
     thought_tags: Tags | None = None
 
     def __post_init__(self) -> None:
-        _check_chat(self.chat, self.path)
+        least = {"context": 1, "slots": 1, "threads": 1}
+        check_fields(self, self.path, {}, least, ("chat",))
         thoughts_of(self.thought_tags)
-        for field in ("context", "slots", "threads"):
-            value = getattr(self, field)
-            if value is not None and value < 1:
-                raise ValueError(f"{field} {value} of model {self.path!r}: at least 1")
 
     def identity(self) -> Mapping[str, Any]:
         """The file's content, and what else can change an answer. Raises ModelError."""
@@ -250,7 +247,7 @@ class LlamaServer:
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
-        _check_chat(self.chat, self.base_url)
+        check_fields(self, self.base_url, {}, {"slots": 1}, ("chat",))
         thoughts_of(self.thought_tags)
         url = urlsplit(self.base_url)
         if url.scheme not in ("http", "https") or not url.hostname or "@" in url.netloc:
@@ -259,8 +256,6 @@ class LlamaServer:
             )
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of {self.base_url}: more than 0")
-        if self.slots is not None and self.slots < 1:
-            raise ValueError(f"slots {self.slots} of {self.base_url}: at least 1")
 
     def identity(self) -> Mapping[str, Any]:
         """What the server says about its model, but not where it listens. Raises ModelError."""
@@ -343,11 +338,6 @@ def _tokenizer(path: str) -> Iterator[Client]:
 
 def _who(path: str) -> str:
     return f"model {path!r}"
-
-
-def _check_chat(chat: Chat, name: str) -> None:
-    if chat not in ("auto", True, False):
-        raise ValueError(f"chat {chat!r} of model {name!r}: allowed are auto, true, false")
 
 
 def _cores() -> int:
