@@ -630,7 +630,7 @@ def test_37_a_stream_ends_at_its_bytes(
 ) -> None:
     monkeypatch.setattr(sending, "SPARE", 1 << 16)
     with loaded(dialect, tmp_path, endless(VENDORS[dialect]), stream=True) as (model, seen):
-        with pytest.raises(ModelError, match="its reply is broken off: it is longer than"):
+        with pytest.raises(ModelError, match="broken off"):
             model.answer([WRITE])
         assert model.spending().unsure.written == WRITE.max_tokens
     assert len(seen.bodies) == 1

@@ -184,7 +184,7 @@ def test_weights_that_the_config_leaves_unused_are_named(folder, caplog):
 def test_a_missing_folder(path):
     text = refusal(Checkpoint(path))
     assert repr(path) in text
-    assert "give a folder, or a hub model as organisation/name" in text
+    assert "organisation/name" in text
 
 
 def test_a_hub_model_that_is_not_here_fails_fast(tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_hub_model_that_is_not_here_fails_fast(tmp_path, monkeypatch):
     source = Checkpoint("meta-llama/Llama-3.2-1B")
     for step in ("identity", "load"):
         text = refusal(source, step)
-        assert "is not on this machine and the hub cannot be reached" in text
+        assert "the hub cannot be reached" in text
     assert time.monotonic() - started < 5
 
 

@@ -117,7 +117,7 @@ def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> 
 @installed
 def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
     made = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
-    with pytest.raises(ModelError, match=r"its chat template .*; set chat to false$"):
+    with pytest.raises(ModelError, match=r"; set chat to false$"):
         source(made).load()
 
 
@@ -155,7 +155,7 @@ def test_a_choice_that_is_not_listed_has_a_ceiling(
 @installed
 def test_a_choice_of_several_tokens_is_refused(file: Path) -> None:
     source(file).check_choices(LETTERS)
-    with pytest.raises(ModelError, match="choice 'Maybe' is not a single token of model"):
+    with pytest.raises(ModelError, match="'Maybe'"):
         source(file).check_choices(("A", "Maybe"))
 
 
@@ -249,7 +249,7 @@ def test_the_identity_is_the_content(file: Path, tmp_path: Path) -> None:
 def test_auto_takes_the_file_s_own_template(file: Path, tmp_path: Path) -> None:
     plain = write_gguf(tmp_path / "plain.gguf")
     assert [source(one).identity()["chat"] for one in (file, plain)] == [True, False]
-    with pytest.raises(ModelError, match="has no chat template; set chat to auto or false"):
+    with pytest.raises(ModelError, match="set chat to auto or false"):
         source(plain, chat=True).identity()
 
 
@@ -257,7 +257,7 @@ def test_auto_takes_the_file_s_own_template(file: Path, tmp_path: Path) -> None:
 def test_a_file_in_parts_is_all_of_them(file: Path, tmp_path: Path) -> None:
     first, second = (tmp_path / f"m-0000{n}-of-00002.gguf" for n in (1, 2))
     first.write_bytes(file.read_bytes())
-    with pytest.raises(ModelError, match=r"lacks its part m-00002-of-00002\.gguf"):
+    with pytest.raises(ModelError, match=r"m-00002-of-00002\.gguf"):
         source(first).identity()
     second.write_bytes(b"GGUF 1")
     before = source(first).identity()
@@ -293,7 +293,7 @@ def test_llama_cpp_s_own_reason_is_shown(file: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not within the file bounds"):
         source(cut).load()
     alien = write_gguf(tmp_path / "alien.gguf", architecture="zebra")
-    with pytest.raises(ModelError, match="unknown model architecture: 'zebra'"):
+    with pytest.raises(ModelError, match="'zebra'"):
         source(alien).load()
 
 
@@ -339,7 +339,7 @@ def test_a_running_server_gives_the_same_answers(
     server = LocalServer(str(file), 1, POSITIONS, 2)
     try:
         there = LlamaServer(server.address)
-        with pytest.raises(Stopped, match="it wants a key, in the variable LLAMA_API_KEY"):
+        with pytest.raises(Stopped, match=r"wants a key, .*LLAMA_API_KEY"):
             there.load()
         monkeypatch.setenv("LLAMA_API_KEY", server.key)
         there.check_choices(LETTERS)
@@ -412,7 +412,7 @@ def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyP
         assert LlamaServer(address, chat=False).load().slots == 3
     with (
         fake_server(lambda _: LOADING) as address,
-        pytest.raises(Stopped, match=r"still does not answer.*Loading model"),
+        pytest.raises(Stopped, match=r"Loading model"),
     ):
         LlamaServer(address, timeout=0.1).load()
 
@@ -420,7 +420,7 @@ def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("key", "line"),
     [
-        ("", "it wants a key, in the variable LLAMA_API_KEY"),
+        ("", "wants a key, .*LLAMA_API_KEY"),
         ("wrong", "it does not accept the key in the variable LLAMA_API_KEY"),
         ("se\ncret", "the variable LLAMA_API_KEY holds a space"),
         ("sécret", "the variable LLAMA_API_KEY holds a space"),
@@ -442,7 +442,7 @@ def test_a_key_that_is_missing_or_wrong_is_named(
 def test_another_server_is_named_as_such() -> None:
     with (
         fake_server(lambda _: (404, {"detail": "Not Found"})) as address,
-        pytest.raises(Stopped, match=r"not answered as by llama\.cpp's server.*model=openai"),
+        pytest.raises(Stopped, match=r"model=openai"),
     ):
         LlamaServer(address).load()
 

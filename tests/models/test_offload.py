@@ -116,7 +116,7 @@ def test_files_that_are_gone_end_the_run(
     scarce(folder, 0.7)
     local = load(folder, offload="disk", engine="reference")
     (folder / "config.json").unlink()
-    with pytest.raises(Stopped, match="changed while its weights were read"):
+    with pytest.raises(Stopped, match="changed while"):
         local.answer(few[:1])
 
 
@@ -131,7 +131,7 @@ def test_files_that_are_written_to_end_the_run(
     with file.open("r+b") as stream:
         stream.seek(-8, os.SEEK_END)
         stream.write(b"\1" * 8)
-    with pytest.raises(Stopped, match="changed while its weights were read"):
+    with pytest.raises(Stopped, match="changed while"):
         local.answer(few[:1])
 
 
@@ -156,11 +156,11 @@ def test_what_cannot_be_run_so_is_one_line(
 ) -> None:
     folder = make_checkpoint("llama", num_hidden_layers=2)
     scarce(folder, 0.05)
-    with pytest.raises(ModelError, match="its embeddings do not fit in memory"):
+    with pytest.raises(ModelError, match="embeddings do not fit"):
         load(folder, offload="disk")
     scarce(folder, 0.7)
     weights = load_file(folder / "model.safetensors")
     weights.pop("model.layers.1.mlp.up_proj.weight")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=r"lacks 1 weights, such as model.layers.1.mlp.up_proj"):
+    with pytest.raises(ModelError, match=r"model.layers.1.mlp.up_proj"):
         load(folder, offload="disk")

@@ -178,7 +178,7 @@ def test_a_packed_pass_that_disagrees_is_not_used(
     monkeypatch.setattr(attention, "mask_of", see_everything(attention.mask_of))
     local = load(checkpoint_folder)
     assert isinstance(local._scorer.engine, Portable)
-    assert "the portable path: the flat pass is off by" in caplog.text
+    assert "the flat pass is off by" in caplog.text
     plain = load(checkpoint_folder, engine="reference").answer(decisions)
     assert np.abs(numbers(local.answer(decisions)) - numbers(plain)).max() < 1e-4
 
@@ -227,7 +227,7 @@ def test_one_decision_that_does_not_fit_is_an_error(checkpoint_folder, decisions
         raise torch.OutOfMemoryError("out of memory")
 
     monkeypatch.setattr(local._scorer.engine, "logprobs", full)
-    with pytest.raises(ModelError, match=r"a prompt of \d+ tokens does not fit in memory"):
+    with pytest.raises(ModelError, match=r"\d+ tokens does not fit"):
         local.answer(decisions[:2])
 
 
@@ -250,7 +250,7 @@ def test_static_parts_stay_resident_up_to_the_limit(checkpoint_folder, decisions
 
 def test_a_prompt_longer_than_the_model_reads_is_an_error(checkpoint_folder):
     request = Score((Prompt("", "red " * 600),), ("A", "B"))
-    with pytest.raises(ModelError, match=r"\d+ tokens exceed the context of 512 of model"):
+    with pytest.raises(ModelError, match=r"context of 512"):
         load(checkpoint_folder).answer([request])
 
 
