@@ -204,6 +204,21 @@ class Generation:
         return tuple(self.detail(sample).finish for sample in range(len(self.texts)))
 
 
+def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
+    """The reply of n samples of one prompt, each a Generation of its own; a single one is repeated
+    n times. The tokens read are those of the first."""
+    every = list(samples) if len(samples) == n else [*samples] * n
+    return Generation(
+        every[0].text,
+        every[0].prompt_tokens,
+        sum(sample.tokens for sample in every),
+        tuple(sample.text for sample in every[1:]),
+        unless_plain([sample.detail() for sample in every]),
+        sum(sample.thought_tokens for sample in every),
+        sum(sample.cached_tokens for sample in every),
+    )
+
+
 Request = Score | Generate
 Reply = Scores | Generation
 

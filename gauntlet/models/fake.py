@@ -12,8 +12,8 @@ from typing import Any
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import (
-    PLAIN,
     Detail,
+    Finish,
     Generate,
     Generation,
     Prompt,
@@ -21,6 +21,7 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    merge_samples,
     unless_plain,
 )
 
@@ -75,30 +76,21 @@ class FakeModel:
 
     def _write(self, request: Generate) -> Generation:
         samples = [self._sample(request, number) for number in range(request.n)]
-        (text, *others), lengths, details = zip(*samples, strict=True)
-        return Generation(
-            text,
-            _length(request.prompt),
-            sum(lengths),
-            tuple(others),
-            unless_plain(details),
-        )
+        return merge_samples(samples, request.n)
 
-    def _sample(self, request: Generate, number: int) -> tuple[str, int, Detail]:
-        """The text of one sample, its length in words and why it ended."""
+    def _sample(self, request: Generate, number: int) -> Generation:
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
         texts = self.source.texts
         reply = _pick(texts, drawn) if texts else reply_in_form(request.prompt.text, drawn)
         words = reply.split()
         shown = words[: request.max_tokens]
-        full = " ".join(shown)
-        text = full
+        text = full = " ".join(shown)
         for stop in request.stop:
             text = text.partition(stop)[0]
-        if text != full:
-            return text, len(shown), Detail("stop_string")
-        return text, len(shown), PLAIN if shown == words else Detail("length")
+        finish: Finish = "stop" if shown == words else "length"
+        details = unless_plain([Detail("stop_string" if text != full else finish)])
+        return Generation(text, _length(request.prompt), len(shown), details=details)
 
     def _number(self, *texts: str) -> float:
         """A number strictly between 0 and 1, determined by the seed and the texts."""

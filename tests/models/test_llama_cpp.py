@@ -470,7 +470,7 @@ def test_why_a_text_ended(reply: dict[str, Any], finish: str) -> None:
 def test_thoughts_are_kept_apart() -> None:
     said = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
     draft = parse_draft(said, thoughts_of(None), KNOWN[0])
-    assert (draft.text, draft.detail.thoughts) == ("A", "I take A.")
+    assert (draft.text, draft.detail().thoughts) == ("A", "I take A.")
 
 
 def test_seeds_are_32_bits_and_differ() -> None:

@@ -19,8 +19,9 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.jobs import JobOutcome, Jobs, Result, name_in
 from gauntlet.models.api.ledger import JOB_SECONDS, Ledger, Tokens
+from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.refusals import Failure
-from gauntlet.models.api.retry import FIRST_WAIT, UNREADABLE, Asker, RetryableError, Server
+from gauntlet.models.api.retry import FIRST_WAIT, UNREADABLE, Asker, RetryableError
 from gauntlet.models.api.sending import A_TOKEN, SPARE, Call, Response, TooLong
 
 GATHER_SECONDS = 2.0
@@ -75,8 +76,8 @@ class BatchAsker(Asker):
     `patience` limits how long the server may fail to answer, not how long a job takes.
     """
 
-    def __init__(self, dialect: Dialect, server: Server, ledger: Ledger, jobs: Jobs) -> None:
-        super().__init__(dialect, server, ledger)
+    def __init__(self, dialect: Dialect, source: OpenAI, ledger: Ledger, jobs: Jobs) -> None:
+        super().__init__(dialect, source, ledger)
         self._jobs = jobs
         self._changed = threading.Condition()
         """Guards the next three attributes."""
@@ -253,7 +254,7 @@ class BatchAsker(Asker):
         """Raises Stopped if a server must still know the job, or have its results."""
         if time.time() < self._ledger.in_job(job)[1] + JOB_SECONDS:
             raise Stopped(
-                f"{self.who}: not found; is the key in {self._server.key_env} that of the account "
+                f"{self.who}: not found; is the key in {self._source.key_env} that of the account "
                 "which sent it?"
             ) from None
 
@@ -368,7 +369,7 @@ class BatchAsker(Asker):
 
     def _patiently(self, attempt: Callable[[], T], harmless: bool = False) -> T:
         """Repeat an attempt while the server fails. harmless: also if it may have worked."""
-        deadline, wait = time.monotonic() + self._server.patience, FIRST_WAIT
+        deadline, wait = time.monotonic() + self._source.patience, FIRST_WAIT
         while True:
             try:
                 self._heed_hold(deadline)
@@ -380,7 +381,7 @@ class BatchAsker(Asker):
 
     def _call(self, call: Call, read: Callable[[Any], T]) -> T:
         """What is read in the reply to a call about a job."""
-        seconds = self._server.timeout if call.content is None else TRANSFER_SECONDS
+        seconds = self._source.timeout if call.content is None else TRANSFER_SECONDS
         try:
             return read(json.loads(self._exchange(call, SPARE, seconds, OF_A_JOB)))
         except (*UNREADABLE, TooLong) as error:

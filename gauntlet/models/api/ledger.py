@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line

@@ -283,20 +283,19 @@ class OpenAI:
         from gauntlet.models.api.batching import BatchAsker
         from gauntlet.models.api.jobs import JOBS
         from gauntlet.models.api.remote import Remote
-        from gauntlet.models.api.retry import Asker, Server
+        from gauntlet.models.api.retry import Asker
 
-        key, variable, waits = self.key, self.key_env or "", (self.timeout, self.patience)
-        server = Server(self.address, key, variable, self.headers, *waits, threads=self.in_flight)
+        self.check_key()
         ledger, dialect = self._ledger(batch), self.dialect
         try:
             if batch:
-                asker = BatchAsker(dialect, server, ledger, JOBS[self.endpoint])
+                asker = BatchAsker(dialect, self, ledger, JOBS[self.endpoint])
                 return Remote(self, dialect, asker, ledger)
             scoring = None
             if self.scores in SCORERS:
                 scorer = self.spoken(SCORERS[self.scores][0])
-                scoring = scorer, Asker(scorer, server, ledger)
-            return Remote(self, dialect, Asker(dialect, server, ledger), ledger, scoring)
+                scoring = scorer, Asker(scorer, self, ledger)
+            return Remote(self, dialect, Asker(dialect, self, ledger), ledger, scoring)
         except ModelError:
             ledger.close()
             raise

@@ -193,21 +193,6 @@ def loops(written: Sequence[int], last: int) -> bool:
     return False
 
 
-def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
-    """The reply of n samples; a single one is repeated n times."""
-    every = list(samples) if len(samples) == n else [*samples] * n
-    first, *others = every
-    details = [sample.detail() for sample in every]
-    return Generation(
-        first.text,
-        first.prompt_tokens,
-        sum(sample.tokens for sample in every),
-        tuple(sample.text for sample in others),
-        unless_plain(details),
-        sum(sample.thought_tokens for sample in every),
-    )
-
-
 def _thought_tags(tokens: Tokens) -> dict[int, str]:
     """The special tokens that are tags of thoughts, or parts of them."""
     added = getattr(tokens.tokenizer, "added_tokens_decoder", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import ModelError
@@ -19,6 +19,7 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    merge_samples,
     unless_plain,
 )
 from gauntlet.models.chat import (
@@ -200,17 +201,10 @@ class LlamaCpp:
             nothing = Detail("context")
             others = ("",) * (request.n - 1)
             return Generation("", full.tokens, 0, others, (nothing,) * request.n)
-        texts = tuple(draft.text for draft in drafts)
-        return Generation(
-            texts[0],
-            sum(draft.read for draft in drafts),
-            sum(draft.written for draft in drafts),
-            texts[1:],
-            unless_plain([draft.detail for draft in drafts]),
-            cached_tokens=sum(draft.cached for draft in drafts),
-        )
+        read = sum(draft.prompt_tokens for draft in drafts)
+        return replace(merge_samples(drafts, request.n), prompt_tokens=read)
 
-    def _sample(self, request: Generate, prompt: Text, number: int) -> Draft:
+    def _sample(self, request: Generate, prompt: Text, number: int) -> Generation:
         body: dict[str, Any] = {"prompt": prompt.prompt, "n_predict": request.max_tokens}
         body |= {"temperature": request.temperature, "stop": list(request.stop)}
         body |= {"seed": seed_of(request.seed, number), "cache_prompt": True, **OWN_PROBABILITIES}
@@ -237,17 +231,6 @@ class Heard:
         return min(self.listed.values())
 
 
-@dataclass(frozen=True)
-class Draft:
-    """One sampled text, and the tokens read, written and read from the server's cache."""
-
-    text: str
-    detail: Detail
-    read: int
-    written: int
-    cached: int
-
-
 def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
     """Raises ModelError if the reply lists no log-probabilities."""
     try:
@@ -264,11 +247,13 @@ def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
     return Heard(numbers, tokens)
 
 
-def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Draft:
+def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Generation:
+    """One sampled text."""
     thoughts, text = tags.split(str(reply.get("content", "")), opened)
     read, written = (int(reply.get(key, 0)) for key in ("tokens_evaluated", "tokens_predicted"))
     cached = int(reply.get("timings", {}).get("cache_n", 0))
-    return Draft(text, Detail(finish_of(reply), thoughts), read, written, cached)
+    details = unless_plain([Detail(finish_of(reply), thoughts)])
+    return Generation(text, read, written, details=details, cached_tokens=cached)
 
 
 def finish_of(reply: Mapping[str, Any]) -> Finish:
