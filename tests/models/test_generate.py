@@ -16,7 +16,7 @@ from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import kv_cache, writing
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.text import Text, choose, cut_at, loops
+from gauntlet.models.engine.text import Text, choose, loops
 from gauntlet.models.engine.tokens import load_tokens
 from gauntlet.models.engine.writing import Writing
 
@@ -255,11 +255,6 @@ def test_a_stop_string_ends_the_text_and_is_left_off(local):
     assert stopped.text == whole.text[: whole.text.index(stop)]
     assert stopped.tokens < whole.tokens
     assert (whole.finishes, stopped.finishes) == (("length",), ("stop_string",))
-
-
-def test_cut_at_takes_the_first_stop_string():
-    assert cut_at("one two three", ("three", "two")) == ("one ", True)
-    assert cut_at("one", ("two",)) == ("one", False)
 
 
 def test_tokens_are_drawn_by_their_chances():

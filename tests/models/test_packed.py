@@ -16,7 +16,7 @@ from gauntlet.models.engine import attention, general
 from gauntlet.models.engine.general import Portable
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.ragged_forward import Flat
-from gauntlet.models.engine.tokens import chain, grow, shared_length
+from gauntlet.models.engine.tokens import grow, shared_length
 from tests.models.conftest import load, numbers
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
@@ -283,13 +283,6 @@ def test_a_token_sees_what_its_parent_sees_and_itself(texts):
         assert seen[-1] == node, "no token sees a later one"
         if len(seen) > 1:
             assert np.flatnonzero(tree.sees[seen[-2]]).tolist() == seen[:-1].tolist()
-
-
-def test_a_chain_is_the_tree_of_one_text_without_an_end():
-    tree, other = chain([3, 1, 2]), grow([[3, 1, 2]])
-    assert (tree.tokens == other.tokens).all()
-    assert (tree.sees == other.sees).all()
-    assert len(tree.ends) == 0
 
 
 @given(st.lists(st.integers(0, 1)), st.lists(st.integers(0, 1)))

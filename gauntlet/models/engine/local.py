@@ -79,25 +79,11 @@ SOURCES: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
 
 def options(place: torch.device, scratch: str) -> dict[str, Any]:
     """Options of transformers that leave half of the device's free memory free."""
-    memory: dict[str | int, int] = {"cpu": _share(torch.device("cpu"))}
+    places: dict[str | int, torch.device] = {"cpu": torch.device("cpu")}
     if place.type == "cuda":
-        memory[place.index or 0] = _share(place)
+        places[place.index or 0] = place
+    memory = {key: int(WEIGHTS_SHARE * free_bytes(device)) for key, device in places.items()}
     return {"device_map": "auto", "max_memory": memory, "offload_folder": scratch}
-
-
-def _share(place: torch.device) -> int:
-    return int(WEIGHTS_SHARE * free_bytes(place))
-
-
-def register(network: Any, source: Source) -> None:
-    """Record the files of a network loaded with `options`. Raises ModelError if no part of it fits
-    in memory."""
-    if network.device.type == "meta":
-        raise ModelError(
-            f"model {source.name!r} cannot be offloaded: its embeddings do not fit in memory"
-        )
-    if is_offloaded(network):
-        SOURCES[network] = source
 
 
 @contextmanager
@@ -218,8 +204,12 @@ def load_network(
             network = copy_weights(read_network(folder, name, dtype, place, **further))
             if may_widen and not source:
                 widen(network)
-            if source:
-                register(network, source)
+            if source and network.device.type == "meta":
+                raise ModelError(
+                    f"model {name!r} cannot be offloaded: its embeddings do not fit in memory"
+                )
+            if source and is_offloaded(network):
+                SOURCES[network] = source
             _LOADED[key] = network
     return network
 

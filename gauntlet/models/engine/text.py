@@ -222,18 +222,12 @@ def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -
     return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
 
 
-def cut_at(text: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """The text before its first stop string, and whether there was one."""
-    places = [place for place in map(text.find, stops) if place >= 0]
-    return (text[: min(places)], True) if places else (text, False)
-
-
 def cut_answer(
     text: str, stops: Sequence[str], thoughts: Thoughts, opened: Pair | None
 ) -> tuple[str, bool]:
-    """`cut_at` that leaves thoughts alone; opened: the tags that the prompt has opened."""
+    """The text before the first stop string of its answer, and whether there was one. opened: the
+    tags of thoughts that the prompt has opened."""
     start = thoughts.answer_start(text, opened)
-    if start is None:
-        return text, False
-    answer, stopped = cut_at(text[start:], stops)
-    return text[:start] + answer, stopped
+    at = () if start is None else [text.find(stop, start) for stop in stops]
+    places = [place for place in at if place >= 0]
+    return (text[: min(places)], True) if places else (text, False)

@@ -386,13 +386,3 @@ def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def chain(tokens: Sequence[int]) -> PromptTree:
-    """The tree of a single text without a query at its end."""
-    return PromptTree(
-        np.array(tokens, dtype=np.int64),
-        np.arange(len(tokens)),
-        np.tri(len(tokens), dtype=np.bool_),
-        np.array([], dtype=np.int64),
-    )
