@@ -34,7 +34,6 @@ COMMANDS = {
     "publish": ("pipeline.publish.__main__", "write runs as a static site"),
     "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
     "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
-    "fetch": ("models.real", "fetch small real language models"),
     "join": ("papers.league.join", "play a model on the public league's deals"),
     "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }

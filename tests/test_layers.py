@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("common", "stats"),
     ("games", "models"),
     ("models.engine",),
-    ("models.api", "models.checkpoint", "models.llama_cpp", "models.real"),
+    ("models.api", "models.checkpoint", "models.llama_cpp"),
     ("agents",),
     ("pipeline.config",),
     ("pipeline.plan",),

@@ -46,7 +46,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import ModelSource, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.kept_checks import kept_folder
+from gauntlet.models.engine.equivalence_check import kept_folder
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.config.nodes import OWN_PACKAGES, build, takes
 from gauntlet.pipeline.log.lines import line

@@ -82,7 +82,7 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
     """The nodes have them. Neither a copy nor the hub is needed."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
     monkeypatch.setattr(
-        "gauntlet.models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked")
+        "gauntlet.models.checkpoint._ask", lambda *_: pytest.fail("the hub was asked")
     )
     dry = ("launch=slurm", "launch.dry_run=true")
     assert sweep(*LLAMA, *dry) == 0

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import hub
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
 from gauntlet.models.engine.files import local_folder
 from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
 from gauntlet.pipeline.launch.placement import check_nodes
@@ -112,7 +111,7 @@ def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[s
 
 def _is_here(source: Checkpoint) -> bool:
     try:
-        folder = local_folder(source.path) or hub.cached_folder(source.path, source.revision)
+        folder = local_folder(source.path) or cached_folder(source.path, source.revision)
     except ModelError:  # neither a local folder nor a name on the hub
         return False
     return folder is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.common.sanitize import one_line
-from gauntlet.models.engine import hub
+from gauntlet.models.checkpoint import cached_folder
 from gauntlet.models.engine.files import local_folder, read_json
 
 EFFICIENCY = 0.4
@@ -129,7 +129,7 @@ def shape_of(path: str) -> Shape:
     if path in SHAPES:
         return SHAPES[path]
     try:
-        folder = local_folder(path) or hub.cached_folder(path, None)
+        folder = local_folder(path) or cached_folder(path, None)
         if folder is None:
             names = ", ".join(sorted(SHAPES))
             raise UserError(

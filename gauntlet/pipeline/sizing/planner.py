@@ -23,10 +23,10 @@ from gauntlet.models.engine.memory import (
     OFFLOADED_PACKS,
     PACK_MOST,
     TEXTS_MOST,
+    WEIGHTS_SHARE,
     bytes_per_token,
     state_bytes,
 )
-from gauntlet.models.engine.offload import WEIGHTS_SHARE
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
@@ -135,7 +135,7 @@ def _holds(fit: Fit, count: int, device: Device) -> bool:
 
 def _way_out(load: Load, count: int, device: Device) -> str:
     """A hint to offload weights, if that helps."""
-    if load.offloaded or load.source.quantization == "fp8":
+    if load.offloaded:
         return ""
     offloaded = _offloaded(load, count, device)
     if not _holds(offloaded, count, device):
@@ -145,10 +145,9 @@ def _way_out(load: Load, count: int, device: Device) -> str:
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
     size, shape = load.size, load.shape
-    weights = shape.parameters * (1 if load.source.quantization == "fp8" else size)
     pack = _usual_pack(device)
     return Fit(
-        weights=weights / shards / GIB,
+        weights=shape.parameters * size / shards / GIB,
         cache=_cache(load) / shards,
         activations=pack * bytes_per_token(shape, size) / GIB,
         shards=shards,
