@@ -1,4 +1,4 @@
-"""Devices and networks as numbers: what fits on what, and how fast it could run.
+"""Devices and networks as numbers: what fits on what.
 
 Nothing here queries a machine or a hub: the named models are planned without their weights.
 """
@@ -16,49 +16,33 @@ from gauntlet.common.sanitize import one_line
 from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import local_folder, read_json
 
-EFFICIENCY = 0.4
-"""The share of a data sheet's rate that the engine is planned to reach: a large product reaches
-some 80% in practice, and the engine half of that or more (docs/performance.md)."""
-DISK = 3.0
-"""GB/s that one solid-state disk of a server reads at least."""
 GIB = 1 << 30
 MOST_DEVICES = 100_000
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device.
-
-    memory: GiB.
-    rate: dense bfloat16 TFLOP/s.
-    bandwidth: TB/s.
-    """
+    """One device. memory: GiB."""
 
     name: str
     memory: float
-    rate: float
-    bandwidth: float
 
 
 DEVICES = {
     device.name: device
     for device in (
-        Device("H200", 131.3, 989.0, 4.8),
-        Device("H100", 74.5, 989.0, 3.35),
-        Device("A100-80", 74.5, 312.0, 2.0),
-        Device("A100-40", 37.3, 312.0, 1.55),
-        Device("L40S", 44.7, 362.0, 0.864),
-        Device("A6000", 44.7, 154.8, 0.768),
-        Device("4090", 22.4, 165.2, 1.008),
-        Device("cpu", 4.0, 0.05, 0.01),
+        Device("H200", 131.3),
+        Device("H100", 74.5),
+        Device("A100-80", 74.5),
+        Device("A100-40", 37.3),
+        Device("L40S", 44.7),
+        Device("A6000", 44.7),
+        Device("4090", 22.4),
+        Device("cpu", 4.0),
     )
 }
-"""From the vendors' data sheets (SXM where there are several variants; tensor cores without
-sparsity, float32 accumulation): the 141 GB of an H200 are 131.3 GiB.
-
-`cpu` is one server core with its share of memory, for one worker per core; its rate is that of
-float32 matrix products measured on such a core.
-"""
+"""From the vendors' data sheets (SXM where there are several variants): the 141 GB of an H200 are
+131.3 GiB. `cpu` is one server core with its share of memory, for one worker per core."""
 
 
 def devices(text: str) -> tuple[int, Device]:
@@ -104,15 +88,6 @@ class Shape:
         """All parameters: layers, embedding, the head if not tied, and the last norm."""
         tables = 1 if self.tie_word_embeddings else 2
         return self.layer_parameters + (tables * self.vocab_size + 1) * self.hidden_size
-
-    def operations(self, context: float) -> float:
-        """Operations for one token after `context` others, without the head: 2 N + 4 L d c."""
-        wide = self.num_attention_heads * self.head_dim
-        return 2 * self.layer_parameters + 4 * self.num_hidden_layers * wide * context
-
-    def head_operations(self) -> float:
-        """Operations for one answer: 2 d V."""
-        return 2.0 * self.hidden_size * self.vocab_size
 
 
 SHAPES = {

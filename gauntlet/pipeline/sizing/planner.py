@@ -1,4 +1,4 @@
-"""Sizing a sweep before it runs: what fits on which devices, and how long it may take.
+"""Sizing a sweep before it runs: what fits on which devices, and how much is asked.
 
     python -m pipeline.plan model=llama70b prompt=cloze deals=10000 --hardware 8xH100
 
@@ -9,7 +9,6 @@ from playing a few matches with synthetic replies.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +21,6 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.memory import (
     OFFLOADED_PACKS,
     PACK_MOST,
-    TEXTS_MOST,
     bytes_per_token,
     state_bytes,
 )
@@ -31,42 +29,20 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing.hardware import (
-    DISK,
-    EFFICIENCY,
-    GIB,
-    Device,
-    Shape,
-    devices,
-    shape_of,
-)
+from gauntlet.pipeline.sizing.hardware import GIB, Device, Shape, devices, shape_of
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
 USABLE = 0.9
 """The share of a device's memory to plan with."""
-HOST_SECONDS = 0.001
-"""Host time per decision: rules, prompts, tokens, log."""
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-
-
-@dataclass(frozen=True)
-class Pace:
-    """What is planned with: the share of the data sheet's rate, and what the disk reads in GB/s."""
-
-    efficiency: float = EFFICIENCY
-    disk: float = DISK
-
-
-USUAL = Pace()
 
 
 @dataclass(frozen=True)
 class Fit:
     """A replica's memory in GiB per device, its shards, and the number of replicas.
 
-    pack: tokens of a pass over many decisions. on_disk: GiB of weights that are read for every
-    pass.
+    on_disk: GiB of weights that are read for every pass.
     """
 
     weights: float
@@ -74,7 +50,6 @@ class Fit:
     activations: float
     shards: int
     replicas: int
-    pack: int
     on_disk: float = 0.0
 
     @property
@@ -153,7 +128,6 @@ def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
         activations=pack * bytes_per_token(shape, size) / GIB,
         shards=shards,
         replicas=count // shards,
-        pack=pack,
     )
 
 
@@ -166,7 +140,7 @@ def _offloaded(load: Load, count: int, device: Device) -> Fit:
     ends = (shape.parameters - shape.layer_parameters) * load.size / GIB
     layer = shape.layer_parameters * load.size / shape.num_hidden_layers / GIB
     held = min(weights, max(ends, WEIGHTS_SHARE * (USABLE * device.memory - cache)) + layer)
-    return Fit(held, cache, activations, 1, count, pack, on_disk=weights - held)
+    return Fit(held, cache, activations, 1, count, on_disk=weights - held)
 
 
 def _cache(load: Load) -> float:
@@ -176,38 +150,6 @@ def _cache(load: Load) -> float:
 
 def _usual_pack(device: Device) -> int:
     return PACK_MOST["cpu" if device.name == "cpu" else "cuda"]
-
-
-@dataclass(frozen=True)
-class Hours:
-    """Hours that the sweep's decisions take: prompt by prompt, and packed."""
-
-    logical: float
-    packed: float
-
-
-def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
-    """Estimate the time of a workload.
-
-    It is operations over the planned rate, or the time to read the weights once per pass if that is
-    longer; a pass is one prompt, or a pack of many decisions' trees. Operations: T (2 N + 4 L d c)
-    for T tokens after c others, 2 d V for an answer. When packed, the host works in parallel with
-    the device and counts if it is slower. Weights are read from device memory, or from disk, in
-    which case many texts are generated at once.
-    """
-    work, shape = load.work, load.shape
-    rate = fit.shards * device.rate * 1e12 * pace.efficiency
-    read, texts = fit.weights * GIB / (device.bandwidth * 1e12), 1
-    if load.offloaded:
-        read, texts = _reading(fit, pace), TEXTS_MOST
-    context = work.sent / max(work.prompts, 1)
-    token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
-    logical = max((work.sent * token + head) / rate, work.prompts * read)
-    packs = work.packed / fit.pack
-    packed = max((work.packed * token + head) / rate, packs * read, work.decisions * HOST_SECONDS)
-    alone, together = (work.written * max(token / rate, read / n) for n in (1, texts))
-    share = fit.replicas * 3600
-    return Hours((logical + alone) / share, (packed + together) / share)
 
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
@@ -250,49 +192,25 @@ def show(
     cells: Sequence[CellConfig],
     sweep: SweepConfig,
     hardware: str,
-    pace: Pace,
 ) -> None:
-    """Print what fits and how long it takes. Raises UserError."""
+    """Print what fits and what is asked. Raises UserError."""
     count, device = devices(hardware)
     model_loads, deals = loads(cells, sweep)
     fits = [fit(load, count, device) for load in model_loads]
     most = "at most " if sweep.adaptive else ""
     out.print(
         f"{cells[0].experiment}: {most}{deals:,} deals per cell on {count} x {device.name} "
-        f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
+        f"({device.memory:g} GiB each)\n"
     )
     out.print(_memory(model_loads, fits))
     out.print()
-    took = [hours(load, f, device, pace) for load, f in zip(model_loads, fits, strict=True)]
-    out.print(_time(model_loads, took))
+    out.print(_work(model_loads))
     foot = (
-        f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text. "
-        f"Hours: at {pace.efficiency:.0%} of the data sheet's rate, once models are "
-        "loaded; prompt by prompt, and packed as the engine does. Traffic between shards is left "
-        "out. Models of one sweep share the devices: give large ones an output_dir each."
+        f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text, "
+        "as sent and packed as the engine does. Models of one sweep share the devices: give large "
+        "ones an output_dir each."
     )
-    for load, own in zip(model_loads, fits, strict=True):
-        if load.offloaded:
-            out.print(_packs(load, own, device, pace))
     out.print(Text(foot, style="dim"))
-
-
-def _packs(load: Load, fit: Fit, device: Device, pace: Pace) -> str:
-    """What it takes to hide the reading of layers."""
-    full = load.shape.operations(0) * fit.pack / (device.rate * 1e12 * pace.efficiency)
-    read = _reading(fit, pace)
-    width = 2 * math.ceil(fit.pack * load.work.decisions / max(load.work.packed, 1))
-    hidden = "hides" if full >= read else "does not hide"
-    return (
-        f"{load.name}: weights on the disk take {read:,.1f} s a pass at {pace.disk:g} GB/s, a\n"
-        f"pack of {fit.pack:,} tokens {full:,.1f} s, which {hidden} that; "
-        f"concurrent_matches={width} fills it.\n"
-    )
-
-
-def _reading(fit: Fit, pace: Pace) -> float:
-    """Seconds that a pass waits for weights from the disk."""
-    return fit.on_disk * GIB / (pace.disk * 1e9)
 
 
 def _table(*headings: str) -> WrappedTable:
@@ -302,11 +220,11 @@ def _table(*headings: str) -> WrappedTable:
     return table
 
 
-def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
+def _memory(loads: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     table = _table(
         *("GiB per device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
     )
-    for load, placed in zip(fit, fits, strict=True):
+    for load, placed in zip(loads, fits, strict=True):
         sizes = (placed.weights, placed.cache, placed.activations, placed.memory)
         table.add_row(
             load.name,
@@ -318,18 +236,10 @@ def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     return table
 
 
-def _time(fit: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
-    table = _table(
-        *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
-    )
-    for load, hours in zip(fit, took, strict=True):
+def _work(loads: Sequence[Load]) -> WrappedTable:
+    table = _table("work", "cells", "decisions", "tokens as sent", "packed")
+    for load in loads:
         work = load.work
         amounts = (work.decisions, work.sent + work.written, work.packed + work.written)
-        table.add_row(
-            load.name,
-            str(load.cells),
-            *map(short, amounts),
-            f"{hours.logical:,.2f}",
-            f"{hours.packed:,.2f}",
-        )
+        table.add_row(load.name, str(load.cells), *map(short, amounts))
     return table
