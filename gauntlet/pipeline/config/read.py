@@ -165,7 +165,6 @@ class SweepConfig:
     """
 
     deals: int | Literal["auto"]
-    simulate: bool
     seed: Seed
     output_dir: Path
     concurrent_matches: int
@@ -196,7 +195,6 @@ class Keys(TypedDict):
     beliefs: Any
     name: Text
     deals: Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
-    simulate: bool
     seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
     samples: Annotated[int, Meta(ge=1, le=10_000)]
     output_dir: Text
@@ -301,10 +299,10 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
         if len(values) > 1:
             raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
     sweep = replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
-    if sweep.deals != "auto" and not sweep.simulate and sweep.deals * len(seeds) > MOST_PLAYED:
+    if sweep.deals != "auto" and sweep.deals * len(seeds) > MOST_PLAYED:
         raise UserError(
             f"deals={sweep.deals:,}: a sweep plays at most {MOST_PLAYED:,} deals, of all seeds "
-            "together; simulate=true counts more"
+            "together"
         )
     return sweep
 
@@ -345,8 +343,7 @@ def _cell(
         labels.update(seats[measured[0]].labels)
     rotate = values["pairing"] == "adaptive" or values["rotate"]
     if rotate == "auto":  # a seat can be worth as much as a player
-        met = values["pairing"] != "seats" or _is_free_for_all(seats)
-        rotate = met and not values["simulate"]
+        rotate = values["pairing"] != "seats" or _is_free_for_all(seats)
     baseline = values["baseline"]
     if baseline == "auto":
         baseline = "random" if values["pairing"] == "seats" else None
@@ -421,7 +418,7 @@ def _sweep(values: Node) -> SweepConfig:
 
 def _adaptive(values: Node) -> Adaptive:
     """The settings of an adaptive sweep. Raises UserError for others that do not go with it."""
-    usual = {"stop": "fixed", "test": "two_sided", "noise_floor": False, "simulate": False}
+    usual = {"stop": "fixed", "test": "two_sided", "noise_floor": False}
     for key, value in usual.items():
         if values[key] != value:
             raise UserError(f"pairing=adaptive takes {key}={str(value).lower()} only")

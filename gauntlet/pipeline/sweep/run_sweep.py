@@ -62,14 +62,8 @@ def run(
     the plan cannot know, such as a person at a web page; cells keep their keys.
     """
     out = console()
-    if not sweep.simulate:
-        check_keys(cell_configs)
+    check_keys(cell_configs)
     cells = build_cells(cell_configs)
-    if sweep.simulate:
-        from gauntlet.pipeline.sweep import simulate
-
-        simulate.run(out, cells, sweep)
-        return 0
     beliefs.check(cells, sweep)
     adaptive = sweep.adaptive is not None
     named_controls = [{} if adaptive else controls_and_noise(cell, sweep) for cell in cells]
