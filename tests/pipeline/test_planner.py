@@ -15,8 +15,15 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.plan import __main__ as plan
 from gauntlet.pipeline.plan.__main__ import main
 from gauntlet.pipeline.sizing import planner
-from gauntlet.pipeline.sizing.hardware import DEVICES, GIB, SHAPES, devices, shape_of
-from gauntlet.pipeline.sizing.planner import Load, fit
+from gauntlet.pipeline.sizing.planner import (
+    DEVICES,
+    GIB,
+    SHAPES,
+    Load,
+    devices,
+    fit,
+    shape_of,
+)
 from gauntlet.pipeline.sizing.workload import Work, tokens
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.sweep.primary_test import results_by_deal

@@ -33,9 +33,9 @@ from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks, enough_slow_deals
-from gauntlet.pipeline.sweep import beliefs, controls
+from gauntlet.pipeline.sweep import beliefs
 from gauntlet.pipeline.sweep.announce import announce, announce_rounds
-from gauntlet.pipeline.sweep.play import missing, play_missing
+from gauntlet.pipeline.sweep.play import distinct, missing, play_controls, play_missing
 from gauntlet.pipeline.sweep.rounds import Rounds, so_far
 from gauntlet.pipeline.tables.sweep import claims
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
@@ -67,7 +67,7 @@ def run(
     beliefs.check(cells, sweep)
     adaptive = sweep.adaptive is not None
     named_controls = [{} if adaptive else controls_and_noise(cell, sweep) for cell in cells]
-    control_cells = controls.distinct(cells, named_controls)
+    control_cells = distinct(cells, named_controls)
     every = (*cells, *control_cells)
     changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
     baselines = measure_baselines(out, cells, sweep)
@@ -247,7 +247,7 @@ class _Run:
 
     def _play_controls(self, results: Sequence[CellResults]) -> None:
         with self._halting():
-            self.left_controls = controls.play(
+            self.left_controls = play_controls(
                 self.out, self.control_cells, results, self.sweep, self.log, self.live
             )
             self.interrupted = self.left_controls > 0
