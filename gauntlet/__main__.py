@@ -17,7 +17,7 @@ from gauntlet.common.process import as_process
 
 COMMANDS = {
     "run": ("pipeline.run", "play a sweep, or resume it"),
-    "plan": ("pipeline.plan.__main__", "estimate a sweep's memory, replicas and hours"),
+    "plan": ("pipeline.plan.__main__", "estimate a sweep's memory, replicas and tokens"),
     "status": ("pipeline.status", "show a sweep's progress"),
     "report": ("pipeline.report", "write a folder's tables and report"),
     "matches": ("pipeline.matches", "list a folder's matches, such as those lost"),

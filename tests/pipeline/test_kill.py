@@ -29,7 +29,7 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.sweep import run_sweep
-from gauntlet.pipeline.sweep.signals import interruption
+from gauntlet.pipeline.sweep.play import interruption
 from tests.cluster.brake import braked, words
 from tests.nodes import ROOT
 from tests.pipeline.conftest import Capsys, Sweep
