@@ -11,12 +11,12 @@ import pytest
 
 from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import UserError
+from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import compare, export, metrics, ratings, report, status, track, verify
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import LOGS, to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import measures
-from gauntlet.pipeline.plan.cells import match_id
 from gauntlet.pipeline.tracking.judged import read_metrics
 from tests.pipeline.conftest import Capsys, Edit, Once, Refusal, Sweep
 from tests.pipeline.logs import matches
@@ -38,76 +38,6 @@ def test_a_folder_tells_what_a_sweep_left(sweep: Sweep, folder: Path) -> None:
     assert {m.match for m in place.matches(about.stem)} == matches(folder).keys()
     (outcomes,) = place.outcomes(measures([about])).values()
     assert list(outcomes) == [outcome(m) for m in sorted(place.matches(), key=lambda m: m.deal)]
-
-
-ODD = {
-    "status": ("state", [1]),
-    "status ": ("process", 2**70),
-    "status  ": ("cells", {"x": "seven"}),
-    "stop": ("cells", {"x": {"deals": -1, "above": True}}),
-    "stop ": ("rule", None),
-    "sweep": ("seed", "one"),
-    "sweep ": ("seed", []),
-    "runs": ("versions", "3.11"),
-    "runs ": ("matches", 2**70),
-    "failed_matches": ("deal", 10**9),
-    "failed_matches ": ("match", "0" * 16),
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_odd_types_in_the_small_files_are_damage(tmp_path: Path, name: str) -> None:
-    """Also with a valid checksum; without one, everything is."""
-    place, kind = Folder(tmp_path), name.strip()
-    good = SMALL[kind]
-    key, value = ODD[name]
-    path = place.lines_file(kind) if kind in LOGS else tmp_path / f"{kind}.json"
-    place.claim.write_bytes(to_bytes(SMALL["sweep"]))
-    for told in (good, {**good, key: value}):
-        path.write_bytes(to_bytes(told) + b"\n")
-        assert (read(kind, Folder(tmp_path)) == good) == (told is good)
-    path.write_text(json.dumps(good) + "\n")
-    assert read(kind, Folder(tmp_path)) != good
-    path.write_bytes(to_bytes(good).replace(b'"', b"'", 1) + b"\n")
-    assert read(kind, Folder(tmp_path)) != good
-
-
-SMALL: dict[str, dict[str, Any]] = {
-    "sweep": {"seed": [1, 2], "schema": 2, "id": "x"},
-    "status": {
-        "state": "finished",
-        "started": 1.5,
-        "updated": 2.5,
-        "host": "h",
-        "process": 1,
-        "cells": {"x": 3},
-        "stopped": [],
-        "workers": 1,
-        "rate": None,
-        "error": None,
-    },
-    "stop": {
-        "rule": "sprt",
-        "win_rate": 0.5,
-        "half_width": 0.1,
-        "cells": {"x": {"deals": 3, "above": True}, "y": None},
-    },
-    "runs": {
-        "started": "s",
-        "host": "h",
-        "matches": 3,
-        "commit": None,
-        "command": "c",
-        "versions": {"a": "1"},
-    },
-    "failed_matches": {
-        "match": match_id("x", (1, 2), 3, 0),
-        "cell": "x",
-        "deal": 3,
-        "rotation": 0,
-        "error": "bad card",
-    },
-}
 
 
 def read(kind: str, place: Folder) -> dict[str, Any] | None:
@@ -305,5 +235,19 @@ def test_a_description_is_that_of_its_key(
     cell.write_text(told)
     assert "it has no checksum" in verified(1)
     assert f"{cell} is damaged" in refusal(report.main([str(folder)]))
-    cell.write_bytes(add_checksum(told.encode()))
-    assert "the identity that it tells is not that of its key" in verified(1)
+
+
+def test_a_match_is_replayed_with_the_preparation_of_its_own_worker(
+    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 16 bits the same questions are answered a little differently by the next worker."""
+    words = ("game=tic_tac_toe", "prompt=pride", "prompt.estimate=3")
+    assert sweep(*words, "deals=2") == 0
+    plain = FakeModel._number
+    monkeypatch.setattr(FakeModel, "_number", lambda *asked: plain(*asked) + 0.001)
+    assert sweep(*words, "deals=4") == 0
+    prepared = [bool(one.preparation) for one in Folder(folder).matches()]
+    assert prepared == [True, False, True, True]
+    found = verify.verify(folder)
+    verify.replay(found, None, 0, lambda *_: None)
+    assert (found.problems, found.replayed) == ({}, 4)
