@@ -12,9 +12,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.agents.fixed import Fixed
-from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report
-from gauntlet.pipeline.config import compose
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.results import CellResults
@@ -170,11 +168,6 @@ def test_a_part_plays_as_if_its_setting_had_been_typed() -> None:
     assert [cell.key for cell in cells[:2]] == [cell.key for cell in typed]
 
 
-def test_a_number_stays_a_number() -> None:
-    cells, _ = composed("prompt=cloze", "game=tic_tac_toe", "model=fake", "ablate={prompt.moves:0}")
-    assert cells[1].without == "prompt.moves=0"
-
-
 def test_the_table_has_the_paired_differences(sweep: Sweep, folder: Path) -> None:
     assert sweep("prompt=cloze", "model=fake", "deals=40", "ablate={model.seed:7}") == 0
     table = pd.read_csv(folder / "ablation.csv", keep_default_na=False, na_values=[""])
@@ -192,11 +185,6 @@ def test_the_table_has_the_paired_differences(sweep: Sweep, folder: Path) -> Non
     assert part["ci_low"] < part["difference"] < part["ci_high"]
     assert (part["p"], part["p_holm"]) == (pair["p"], pair["p_holm"])
     assert "what each part contributes" in (folder / "report.html").read_text()
-
-
-def test_more_jobs_than_a_sweep_has_are_refused() -> None:
-    with pytest.raises(UserError, match="10,000"):
-        compose.composed(["seed=range(6000)", "ablate={prompt.moves:3}"])
 
 
 # --- noise floor

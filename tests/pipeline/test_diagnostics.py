@@ -23,15 +23,13 @@ from gauntlet.pipeline.tables.sweep.diagnostics import (
     ROUNDING,
     bounds,
     by_rounding,
-    decision_at,
-    sample,
     sample_matches,
     sensitivity,
 )
 from gauntlet.pipeline.tables.sweep.tallies import MOST_QUESTIONS, Choices, Replies
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import about, won
-from tests.pipeline.records import decided, ended, scored
+from tests.pipeline.records import decided, scored
 
 
 def test_no_table_depends_on_the_order_in_which_matches_ended(
@@ -169,17 +167,6 @@ def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> No
     assert [at // 20 for at in matches] == [0, 1, 2, 3, 4]
     assert sample_matches(outcomes) == sample_matches(outcomes)
     assert sample_matches(won(about("x"), []).outcomes) == {}
-
-
-def test_a_sample_shows_the_end_of_the_question_and_the_reply() -> None:
-    question = "\n".join(f"line {number}" for number in range(40))
-    chosen = decision_at([decided(1, asked=()), wrote(question, "x\x1b[2J")], 0.0)
-    assert chosen is not None
-    found = sample(ended(), chosen)
-    assert found.text.splitlines()[:2] == ["match m, deal 0", "line 28"]
-    assert r"-> 'x\x1b[2J'" in found.text
-    assert found.decision.prompts[0].text == question
-    assert decision_at([decided(1, asked=())], 0.5) is None
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)

@@ -18,7 +18,7 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
+from gauntlet.pipeline.tables.registry import TERMINAL, tables
 from gauntlet.pipeline.tables.sweep.claims import null_value
 from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
@@ -112,19 +112,6 @@ def test_who_moved_first_is_told_apart() -> None:
 def test_seats_that_move_at_once_have_no_first_mover() -> None:
     cell = meeting(("a", "b"), "wl", opened="10")
     assert list(rows(replace(cell, about=replace(cell.about, in_turn=False)))) == ["all"]
-
-
-def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
-    def shown(*cells: CellResults) -> list[Sheet]:
-        return list(tables()["outcomes"].sheets(made_of(cells), TERMINAL))
-
-    assert not shown(meeting(("a", "b"), "wl"))
-    assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
-    (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
-    assert [tuple(row[:3]) for row in sheet.rows] == [
-        *(("a-b cloze", "all", "3"), ("a-b cloze", "first", "2"), ("a-b cloze", "second", "1")),
-        ("a-c cloze", "all", "1"),
-    ]
 
 
 def test_the_end_of_a_record() -> None:
@@ -312,23 +299,6 @@ def test_pairs_are_compared_with_each_other(
     assert "tic_tac_toe: by score minimax 9" in told
     assert "3 of 3 pairings show which side is better" in told
     assert pd.read_csv(folder / "summary.csv")["baseline"].isna().all()
-
-
-def test_a_pair_in_hold_em_names_both_and_is_judged_by_chips(
-    sweep: Sweep, folder: Path, capsys: Capsys
-) -> None:
-    poker = ("game=holdem_hands", "pairing=round_robin", "deals=100", "rotate=true")
-    assert sweep(*poker, "players=[tight,maniac]") == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "tight beats maniac (+" in told
-    assert sweep(*poker, "players=[random,maniac,tight]", f"output_dir={folder}_3") == 0
-    assert "holdem_hands: by bb_per_hand tight " in " ".join(capsys.readouterr().out.split())
-
-
-def test_wins_of_pairs_count_draws_as_half(sweep: Sweep, folder: Path) -> None:
-    """In UNO, whose measure is the win otherwise."""
-    assert sweep("pairing=round_robin", "players=[random,rule]", "deals=20", "rotate=true") == 0
-    assert set(pd.read_csv(folder / "summary.csv")["measure"]) == {"match_score"}
 
 
 def test_a_log_can_be_judged_by_its_score_afterwards(

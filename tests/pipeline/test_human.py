@@ -237,10 +237,6 @@ def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
     assert table.ended is not None
     assert table.ended.startswith("game=chess does not exist")
     assert not any(tmp_path.iterdir())
-    words = ["experiment=play", "game=tic_tac_toe", "agent=random", "deals=1", "tracking=none"]
-    table = Table("nobody", [*words, f"output_dir={tmp_path / 'nobody'}"])
-    table.wait(10 * PATIENCE)  # it plays a whole sweep first
-    assert table.ended, "no deal of a person was played"
 
 
 def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_path: Path) -> None:

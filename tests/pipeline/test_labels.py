@@ -150,13 +150,6 @@ def test_impossible_letters_share_nothing(studied: Path) -> None:
     assert list(found["labels"]["mass"]) == pytest.approx([0.5, 0.5])
 
 
-def test_a_study_beside_other_cells_has_tables_of_its_own(sweep: Sweep, folder: Path) -> None:
-    assert sweep("prompt=cloze,label_study") == 0
-    prior, debiasing = tables(folder)
-    assert prior["cell"].nunique() == debiasing["cell"].nunique() == 1
-    assert "label_study" in prior["cell"].iloc[0]
-
-
 def test_only_the_subject_is_studied(sweep: Sweep, folder: Path) -> None:
     seat = ("seats.0.agent=llm", "seats.0.model=fake", "seats.0.prompt=label_study")
     assert sweep("experiment=label_prior", "deals=4", *seat) == 0

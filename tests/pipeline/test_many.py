@@ -19,14 +19,11 @@ from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.media import plot_style
-from gauntlet.pipeline.tables.media.sheets import Column, View, cell_name, count
-from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Part, Results, short_names
-from gauntlet.pipeline.tables.sweep import figures, findings, terminal
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results
+from gauntlet.pipeline.tables.sweep import figures, terminal
 from gauntlet.pipeline.tables.sweep.claims import choose_pairs
 from gauntlet.pipeline.tables.sweep.conditions import MOST, conditions
-from gauntlet.pipeline.tables.sweep.findings import answers
 from gauntlet.pipeline.tables.sweep.pairs import pairing
-from gauntlet.pipeline.tables.sweep.summary import name_list
 from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.made import (
@@ -37,7 +34,6 @@ from tests.pipeline.made import (
     made_of,
     pairs_table,
     results,
-    summary_table,
     won,
 )
 from tests.pipeline.stores import client_of, runs, table_of
@@ -75,20 +71,6 @@ def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
         assert len(more[name]) < 1.5 * len(few[name]) < 500_000
 
 
-def test_every_named_end_is_where_it_belongs() -> None:
-    found = cells(60)
-    summary = summary_table(found)
-    figure = figures.means(summary, short_names(summary), Scale("win rate", True))
-    whole, ends = figure.axes
-    labels = [one.get_text() for one in ends.texts]
-    assert len(labels) == figures.HIGHEST + figures.LOWEST
-    rates = dict(zip(short_names(summary), summary["raw"], strict=True))
-    told = [rates[label] for label in labels]
-    assert told == sorted(told, reverse=True)
-    assert told[: figures.HIGHEST] == sorted(rates.values(), reverse=True)[: figures.HIGHEST]
-    assert whole.get_title() == "all 60, in order"
-
-
 def test_a_heat_map_has_every_pair_on_both_sides() -> None:
     found = cells(10)
     pairs = pairs_table(found)
@@ -101,11 +83,6 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
     apart = 100 * (wins[:, None] - wins)
     off = ~np.eye(10, dtype=bool)
     assert shades[off] == pytest.approx(apart[off])
-
-
-def test_a_heat_map_is_for_pairs_that_fill_it() -> None:
-    found = cells(60)
-    assert not figures.dense(pairs_table(found, "m0"))
 
 
 @pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
@@ -133,45 +110,11 @@ def test_the_terminal_shows_some_rows_and_says_where_all_are(capsys: Capsys) -> 
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize(
-    "game", ["uno", "openspiel:liars_dice", "a_game_of_a_very_long_name_indeed"]
-)
-def test_a_bar_has_a_name_and_fits_the_terminal(game: str) -> None:
-    summary = summary_table(cells(3)).assign(game=[game, game, "other"])
-    *bars, foot = str(terminal.bars_view(summary)).splitlines()
-    assert {len(line) for line in (*bars, foot)} == {len(bars[0])}
-    assert len(foot) <= WIDTH
-    wanted = [name[: terminal.MOST_NAME] for name in short_names(summary)]
-    assert [line[: len(name)] for line, name in zip(bars, wanted, strict=True)] == wanted
-
-
-def test_a_long_sheet_keeps_its_sums() -> None:
-    view = View("t", [Column("cell", cell_name), Column("n", count("n"))], "foot", total="sum")
-    rows = pd.DataFrame({"cell": [str(at) for at in range(50)], "n": 1})
-    (sheet,) = view(Part(Results(Path(), ()), rows, TERMINAL, "x.csv"))
-    assert len(sheet.rows) == ROWS[TERMINAL] + 1
-    assert sheet.rows[-1] == ["sum", "50"]
-    assert sheet.foot == "The first 40 of 50; all: x.csv.\nfoot"
-
-
-def test_many_names_are_a_few_and_a_number() -> None:
-    assert name_list(["a", "b"]) == "a, b"
-    assert name_list(list(map(str, range(50)))) == "0, 1, 2, 3 and 46 other cells"
-
-
 def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> None:
     (some,), (more,) = (conditions(made_of(cells(MOST + more))) for more in (1, 2))
     assert len(some.effects) == MOST
     assert not more.effects
     assert f"{MOST + 2} models and 1 prompts are too many for one regression" in more.sentences()[1]
-
-
-def test_the_sentences_are_those_of_the_clearest_cells() -> None:
-    found = cells(100)
-    said, *_ = answers(made_of(found))
-    assert said.question == "Do they beat the baseline?"
-    assert len(said.sentences) == findings.MOST + 2
-    assert said.sentences[1] == f"The clearest {findings.MOST} of 100; all: summary.csv."
 
 
 # --- a new table, a new figure

@@ -170,16 +170,6 @@ def test_everybody_at_a_table_of_five_has_rows(sweep: Sweep, folder: Path) -> No
     assert drawn == {"decision_quality.png", "heat_map.png", "traces.png"}
 
 
-def test_one_player_has_no_correlations(sweep: Sweep, folder: Path) -> None:
-    """And a number from an earlier call does not stay."""
-    assert sweep("game=uno_arena", "agent=random", "deals=2") == 0
-    (folder / "metrics").mkdir()
-    (folder / "metrics" / "heat_map.png").write_bytes(b"old")
-    measured(folder, "--traces", "0")
-    assert not (folder / "metrics" / "heat_map.png").exists()
-    assert pd.read_csv(folder / "metrics" / "traces.csv").empty
-
-
 def outputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "metrics").iterdir()}
 

@@ -8,25 +8,19 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
-
-from markupsafe import Markup
 
 from gauntlet.models.exchanges import TextExchange
 from gauntlet.pipeline import replay, report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.tables.media.match_pages import match_page
-from gauntlet.pipeline.tables.media.page import LONGEST, HeadingIds, clip
-from gauntlet.pipeline.tables.media.run_metadata import facts, run_differences
+from gauntlet.pipeline.tables.media.run_metadata import facts
 from gauntlet.pipeline.tables.registry import load_cells
-from gauntlet.pipeline.tables.sweep.diagnostics import sample, situation
-from gauntlet.pipeline.viewer.html import score_bars
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.packed import html_of, unpacked
-from tests.pipeline.records import STATIC, decided, ended, scored
+from tests.pipeline.records import STATIC, decided
 
 TEXTS = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\']'
 
@@ -72,44 +66,6 @@ def test_the_report_says_what_was_played_and_shows_prompts_folded(
     prompts = re.findall(r"<details><summary>.*?</summary>\s*<pre>(.*?)</pre>", text, re.S)
     whole = [x for x in map(unescape, prompts) if x.startswith("You are player") and "Goal:" in x]
     assert len(whole) == 2 * 3 + (1 + 3), "samples, and of one decision each question"
-
-
-def test_a_decision_is_looked_at_with_its_situation_and_bars() -> None:
-    """The situation ends where the options begin, whatever precedes them."""
-    listed = "Hand: red 1\nOptions:\nA) draw\nB) red 1\nWhich?\n"
-    assert situation(scored(shared=listed), ("draw", "red 1")) == "Hand: red 1"
-    verdicts = scored(shared="Hand: red 1\nIs ", branches=("a good?\n", "b good?\n"))
-    assert situation(verdicts, ("a", "b")) == "Hand: red 1\n"
-    assert situation(scored(), ("a", "b")) == "Which?\n"
-    made = decided(1, asked=(scored(shared=listed),), scores=(0.3, -0.1), margin=0.4)
-    found = sample(ended(made, statics={}), made)
-    assert score_bars(found.decision.scores) == [(25.0, 75.0), (0.0, 25.0)]
-    page = found.in_full("the command", Markup("a link"))
-    assert page.count('class="chosen"') == page.count("<details>") == 1
-    assert "0.4000 ahead of the second best" in page
-    other = decided(1, "malformed", fallback=True)
-    assert found.interest > sample(ended(other, statics={}), other).interest
-
-
-def test_a_score_that_is_not_there_has_no_bar() -> None:
-    assert score_bars((None, 2.0)) == [None, (0.0, 100.0)]
-    assert score_bars((0.0,)) == [(0.0, 0.0)]
-
-
-def test_headings_of_one_name_have_ids_of_their_own() -> None:
-    heading_id = HeadingIds()
-    assert [heading_id(title) for title in ("Cells", "cells!", "Cells", "?")] == [
-        *("cells", "cells-2", "cells-3", "part")
-    ]
-
-
-def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
-    assert clip("x" * LONGEST, "") == "x" * LONGEST
-    cut = clip("a" * LONGEST + "z" * 1000, "look")
-    assert cut.startswith("aaa")
-    assert cut.endswith("zzz")
-    assert len(cut) < LONGEST + 50
-    assert "1,000 characters; all: look" in cut
 
 
 def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
@@ -164,25 +120,6 @@ def test_the_report_links_to_the_matches_that_it_shows(sweep: Sweep, folder: Pat
 
 
 # --- several runs
-
-
-RUN: dict[str, Any] = {"host": "a", "commit": "c1", "versions": {"torch": "2.8.0", "numpy": "2.2"}}
-
-
-def test_runs_that_differ_in_nothing_are_not_told() -> None:
-    assert run_differences([]) == ""
-    assert run_differences([RUN, RUN]) == ""
-    assert run_differences([RUN, {**RUN, "commit": None}, {"versions": "?"}]) == "", "nobody knows"
-
-
-def test_what_differs_is_told_with_its_values() -> None:
-    other = {"host": "b", "commit": "c2", "versions": {"torch": "2.9.1", "numpy": "2.2"}}
-    assert (
-        run_differences([RUN, other])
-        == "torch 2.8.0 and 2.9.1; commits c1 and c2; machines a and b"
-    )
-    many = [{**RUN, "host": name} for name in "abcde"]
-    assert run_differences(many) == "machines a, b, c and 2 more"
 
 
 def test_the_report_says_when_a_log_is_of_several_versions(

@@ -11,7 +11,6 @@ import pytest
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import compare, report
-from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.sweep.claims import (
     CELLS,
@@ -19,7 +18,6 @@ from gauntlet.pipeline.tables.sweep.claims import (
     check,
     choose_pairs,
     factors,
-    save_rule,
 )
 from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
 from tests.pipeline.made import SCORE, about, pairs_table, won
@@ -105,15 +103,6 @@ def test_holm_counts_the_pairs_of_the_table() -> None:
     assert against["p_holm"].max() < same["p_holm"].max()
 
 
-def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
-    save_rule(tmp_path, "auto")
-    assert not Folder(tmp_path).tables_file.exists()
-    save_rule(tmp_path, "first")
-    assert Folder(tmp_path).comparisons == "first"
-    save_rule(tmp_path, "auto")
-    assert Folder(tmp_path).comparisons == "auto"
-
-
 def test_the_report_has_the_pairs_of_the_run(
     sweep: Sweep, folder: Path, full: Full, refusal: Refusal
 ) -> None:
@@ -197,9 +186,3 @@ def test_both_games_make_a_row_on_the_deals_of_both(sweep: Sweep, folder: Path, 
     assert row["low"] <= row["difference"] <= row["high"]
     assert "Under other names" in full()
     assert "Under other names" in (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_game_that_differs_in_more_than_names_is_no_pair(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "game.size=4", "prompt=cloze", "deals=2") == 0
-    assert sweep("game=obfuscated_tic_tac_toe", "prompt=cloze", "deals=2") == 0
-    assert not (folder / "obfuscation.csv").exists()

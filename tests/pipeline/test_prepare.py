@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from collections.abc import Sequence
@@ -30,13 +29,11 @@ from gauntlet.games.uno import Uno
 from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.nodes import build
-from gauntlet.pipeline.log import progress
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
 from gauntlet.pipeline.play.scheduler import Scheduler
-from gauntlet.pipeline.sweep import play
-from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
+from tests.pipeline.conftest import Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
 
 METHODS = ("pride", "label_study")
@@ -46,26 +43,6 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def notes(folder: Path) -> list[dict[str, Any]]:
     found = matches(folder).values()
     return [decision.notes for r in found for decision in r.decisions if decision.notes]
-
-
-@pytest.mark.parametrize(("prompt", "names"), [("pride", {"Pride"}), ("cloze", set())])
-def test_what_is_prepared_is_shown_until_a_match_ends(
-    sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, prompt: str, names: set[str]
-) -> None:
-    """A preparation may take minutes, without any match."""
-    monkeypatch.setattr(progress, "AT_LEAST_EVERY", 0)
-
-    class Bar(progress.Bar):
-        def __enter__(self) -> progress.Bar:
-            entered = super().__enter__()
-            self.tick()
-            return entered
-
-    monkeypatch.setattr(play, "Bar", Bar)
-    assert sweep(f"prompt={prompt}", "deals=1", "controls=[]") == 0
-    first, *_, last = re.findall("played . of .+ matches, (.+)", capsys.readouterr().out)
-    assert {*re.findall(r"preparing (\w+), under way", first)} == names
-    assert "preparing" not in last
 
 
 @every_method
@@ -140,21 +117,6 @@ def test_a_log_is_played_again_without_its_model(
     )
     assert first == second
     assert list(preparations(again).values()) == list(preparations(folder).values())
-
-
-@pytest.mark.parametrize(
-    "published",
-    ["prompt=calibrated prompt.inputs=[N/A,'','[MASK]']", "prompt=pride prompt.mean=arithmetic"],
-)
-def test_the_published_form_is_another_cell(sweep: Sweep, folder: Path, published: str) -> None:
-    method, setting = published.split()
-    assert sweep(method, "deals=1") == sweep(method, setting, "deals=1") == 0
-    first, second = matches(folder).values()
-    assert first.cell != second.cell
-    default, changed = (
-        [list(d.notes["prior"]) for d in one.decisions if d.notes] for one in (first, second)
-    )
-    assert default[0] != changed[0]
 
 
 @every_method

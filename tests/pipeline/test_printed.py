@@ -7,11 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,7 +17,7 @@ from gauntlet.pipeline import report as command
 from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.media import latex
 from gauntlet.pipeline.tables.media.paper_config import PaperConfig
-from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
+from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, sheets
 from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.tables.sweep.report import drawings
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
@@ -42,20 +40,6 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
 )
 def test_what_latex_would_obey_is_escaped(text: str, expected: str) -> None:
     assert latex.escape(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("-1.5 to +2.0", "$-$1.5 to +2.0"),
-        ("48.0-54.4%", r"48.0--54.4\%"),
-        ("3e-06", r"$3\times10^{-6}$"),
-        ("0.0123", "0.0123"),
-        ("-", "-"),
-    ],
-)
-def test_numbers_are_set_as_numbers(text: str, expected: str) -> None:
-    assert latex.number(text) == expected
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -115,35 +99,6 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
         assert b"/Type3" not in data
 
 
-def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for sheet in printed(hostile_results(measure=False)).values())
-    assert "40 matches, 20 deals a cell" in wins
-    assert "of single wins Clopper and Pearson's" in wins
-    assert "in points. p: of the difference from random (not 0)" in wins
-    assert "Fisher's exact test, corrected by Holm" in wins
-    assert "measured in 1,000,000 games" in wins
-    assert "McNemar's exact test; corrected by Holm: a pair that tells a model" in pairs
-    assert "20 deals a pair" in pairs
-
-
-def test_a_score_is_told_in_its_own_terms() -> None:
-    cells, pairs = printed(hostile_results(measure=True)).values()
-    assert cells.title == "Score of every cell"
-    assert cells.rows[0][2] == "3.750"
-    assert "points" not in cells.foot + pairs.foot
-    assert "Clopper" not in cells.foot
-    assert "a paired permutation test over deals" in pairs.foot
-
-
-def test_a_table_of_many_cells_says_where_the_others_are() -> None:
-    shown = hostile_results(measure=False)
-    many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
-    table = registry.tables()["summary"]
-    (sheet,) = table.sheets(replace(shown, cache={**shown.cache, "summary": many}), PAPER)
-    assert len(sheet.rows) == ROWS[PAPER]
-    assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
-
-
 def test_the_command_prints_a_paper(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
@@ -162,13 +117,6 @@ def test_the_command_prints_a_paper(
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == 2 * len(drawn)
     assert ".drawing .column" in page
-
-
-def test_a_page_shows_the_first_figures_of_each_kind() -> None:
-    ((_, one),) = islice(drawings(hostile_results(measure=False)).items(), 1)
-    alike = {f"choices_{number}": replace(one, kind="choices") for number in range(8)}
-    shown = [name for name, _ in report._on_page({"win_rates": one, **alike})]
-    assert shown == ["win_rates", *(f"choices_{number}" for number in range(6))]
 
 
 PLIES = """
@@ -230,14 +178,6 @@ def test_what_cannot_be_written_is_shown_all_the_same(
     assert shown.out.strip() in printed
 
 
-def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
-    (folder / "paper").touch()
-    capsys.readouterr()
-    assert command.main([str(folder), "--paper"]) == 2
-    assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
@@ -287,13 +227,6 @@ def test_a_table_is_written_as_configured(played: Path, tmp_path: Path) -> None:
     assert "Two prompts. " not in (played / "paper" / "tables" / "summary.tex").read_text()
 
 
-def test_of_equal_headings_the_second_has_a_number(played: Path, tmp_path: Path) -> None:
-    config = 'tables: {pairs: {columns: ["deals", "p Holm"]}}'
-    assert written(played, tmp_path, config) == 0
-    text = (played / "paper" / "tables" / "pairs.tex").read_text()
-    assert "deals & p Holm" in text
-
-
 @pytest.mark.parametrize(
     ("config", "why"),
     [
@@ -310,10 +243,3 @@ def test_a_config_that_does_not_fit_is_refused(
 ) -> None:
     capsys.readouterr()
     assert why in refusal(written(played, tmp_path, config))
-
-
-def test_a_config_that_is_not_there_is_refused(
-    played: Path, refusal: Refusal, capsys: Capsys
-) -> None:
-    capsys.readouterr()
-    assert "none.yaml" in refusal(command.main([str(played), "--paper", "none.yaml"]))

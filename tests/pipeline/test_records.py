@@ -20,14 +20,13 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from gauntlet.common.disk import add_checksum, strip_checksum
-from gauntlet.common.errors import ModelError, UserError
-from gauntlet.models.replay import Replay
+from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report, status, verify
 from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import LINES, Lines, line
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
-from gauntlet.pipeline.log.outcomes import ROW, WINS, Outcome, Outcomes
+from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest
@@ -39,23 +38,6 @@ from tests.pipeline.records import STATIC, decided, described, ended, placed, sc
 def only_file(folder: Path) -> Path:
     (path,) = (folder / "records").glob("*.jsonl")
     return path
-
-
-def test_texts_that_are_lost_are_lacked_by_their_readers_and_come_again(
-    sweep: Sweep, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The first line is gone, and with it the texts that all others share."""
-    sweep("game=tic_tac_toe", "prompt=cloze", "deals=3")
-    before, path = matches(folder), only_file(folder)
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
-    assert not list(Folder(folder).matches())
-    assert Folder(folder).outcomes(WINS) == {}
-    assert "2 damaged lines" in caplog.text
-    with pytest.raises(ModelError, match=r"line 1 of .* has lost a text of its prompts"):
-        Replay(str(path)).load()
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=3") == 0
-    assert matches(folder) == before
-    assert Replay(str(path)).load().replies
 
 
 TWO = (placed(ended(decided(1), deal=0)), placed(ended(decided(0), deal=1)))
@@ -319,14 +301,3 @@ def test_the_gap_free_deals_are_those_before_the_first_hole(
     ended = played | aside
     holes = [d for d in range(7) if any((d, r) not in ended for r in range(rotations))]
     assert kept.complete_deals(rotations, aside) == holes[0]
-
-
-def test_a_match_costs_tens_of_bytes() -> None:
-    assert ROW.itemsize <= 116
-
-
-def test_a_name_that_would_be_cut_off_is_refused() -> None:
-    with pytest.raises(AssertionError, match="longer than"):
-        Outcomes("cell").add(
-            Outcome("longer than 16 bytes", "cell", 0, 0, 1.0, 1.0, 1, 9, 5, 4, 0, 99, 0.1)
-        )

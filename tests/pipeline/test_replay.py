@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
@@ -81,14 +80,6 @@ def test_the_terminal_shows_scores_and_on_request_prompts(
     assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
     assert "Which option is best? Reply with its letter." in capsys.readouterr().out
     assert "Which option is best?" not in brief
-
-
-def test_every_winner_of_a_match_is_named(once: Once, folder: Path) -> None:
-    once("deals=1", "prompt=cloze")
-    (match,) = matches(folder)
-    shown = replay.replay(match, [folder])
-    several = dataclasses.replace(shown, returns=(1.0, -2.0, 1.0), scores=None, forfeits=())
-    assert re.findall(r"player (\d)", several.outcome) == ["0", "2"]
 
 
 def test_an_unknown_match_is_one_clear_line(once: Once, folder: Path, refusal: Refusal) -> None:
@@ -205,13 +196,6 @@ def test_the_published_example_comes_out_as_printed() -> None:
         "A 0.0609 green 9, B 0.5780 red skip, C 0.1877 green 2",
         "A 0.3065 red skip, B 0.3936 green 2, C 0.1278 green 9",
     ]
-
-
-def test_a_prompt_is_told_as_it_was_sent() -> None:
-    first = traced(Cloze(), PRINTED).prompts[0].text
-    assert first.startswith("You are player 2 in a game of UNO.\nGoal: help player 1 win")
-    assert "A) green 2\nB) green 9\nC) red skip\n" in first
-    assert first.endswith("Answer:")
 
 
 def test_a_verdict_stands_for_no_option_and_belongs_to_its_prompt() -> None:

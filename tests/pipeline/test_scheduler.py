@@ -103,14 +103,6 @@ def test_of_one_model_batches_are_half_the_width_while_matches_abound() -> None:
     assert max(model.sizes) == 32
 
 
-@pytest.mark.parametrize(("width", "half"), [(1, 1), (2, 1), (7, 4)])
-def test_no_batch_is_more_than_half_the_width(width: int, half: int) -> None:
-    model = Answering()
-    cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
-    played(cell, {Fake(): model}, width=width)
-    assert max(model.sizes) == half
-
-
 def test_seats_that_move_at_once_are_asked_at_once() -> None:
     """Neither of the two requests is answered before both are pending."""
     cell = cell_of(ROCK, (Asking(), Fake()), (Asking(), Fake()))

@@ -109,15 +109,6 @@ def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
     assert pairs["p"].notna().all()
 
 
-def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -> None:
-    sweep("baseline=random", "agent=rule", "deals=100")
-    (row,) = summary(folder).to_dict("records")
-    assert row["baseline"] == pytest.approx(0.4954, abs=0.006)
-    assert row["baseline_n"] == 100_000
-    assert 0 < row["p"] == row["p_holm"] < 1
-    assert row["raw"] == pytest.approx(0.542, abs=0.17)  # 3.4 standard errors
-
-
 # --- stopping
 
 
@@ -159,9 +150,3 @@ def test_precision_waits_for_its_first_look(sweep: Sweep, folder: Path) -> None:
     assert deals(folder) == FIRST_LOOK
     (stop,) = json.loads((folder / "stop.json").read_text())["cells"].values()
     assert stop == {"deals": FIRST_LOOK, "above": False}
-
-
-def test_an_undecided_cell_plays_all_its_deals(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    sweep("game=tic_tac_toe", "agent=random", "stop=precision", "deals=20")
-    assert deals(folder) == 20
-    assert "undecided" in capsys.readouterr().out
