@@ -73,11 +73,8 @@ def test_a_share_is_the_mean_over_both_seats(settled: Folder) -> None:
         assert shares(cell).tolist() == [sum(own[deal]) / 2 for deal in sorted(own)]
 
 
-@pytest.mark.parametrize("lost", [1, 5])
-def test_a_killed_run_makes_the_same_rounds(
-    settled: Folder, sweep: Sweep, tmp_path: Path, lost: int
-) -> None:
-    copy = tmp_path / "copy"
+def test_a_killed_run_makes_the_same_rounds(settled: Folder, sweep: Sweep, tmp_path: Path) -> None:
+    copy, lost = tmp_path / "copy", 5
     shutil.copytree(settled.path, copy)
     rounds = (copy / "rounds.jsonl").read_bytes().splitlines(keepends=True)
     (copy / "rounds.jsonl").write_bytes(b"".join(rounds[:-lost]) + rounds[-lost][:20])
@@ -94,7 +91,7 @@ def test_a_killed_run_makes_the_same_rounds(
     assert (copy / "rounds.jsonl").read_bytes() == b"".join(rounds)
 
 
-@pytest.mark.parametrize("number", [0, 1, -1])
+@pytest.mark.parametrize("number", [0, -1])
 def test_a_damaged_round_is_refused_and_found_again(
     settled: Folder, sweep: Sweep, refusal: Refusal, number: int
 ) -> None:

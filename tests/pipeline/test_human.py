@@ -222,15 +222,6 @@ def test_scores_are_paired_with_all_who_played_the_same_deals(sweep: Sweep, tmp_
     assert elsewhere.startswith(f"You {sum(score['random'][:2]):g} of 2, first ")
 
 
-def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:
-    asked = PersonTurn(7, TicTacToe(), turn().observation, turn().options, 0)
-    table = Still(asked)
-    assert not table.answer(Answer(6, ("1",)))
-    assert table.answer(answer(asked, 2))
-    assert not table.answer(answer(asked, 3))
-    assert table.sent == [Answer(7, ("3",))]
-
-
 def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
     table = Table("chess", ["experiment=play", "game=chess", f"output_dir={tmp_path}"])
     table.wait(PATIENCE)

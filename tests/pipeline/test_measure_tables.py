@@ -19,22 +19,17 @@ from scipy.stats import binom, multinomial
 from benchmarks import ended
 from benchmarks.intervals import measured
 from benchmarks.populations import FAMILIES
-from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import Adjusted, CellResults
 from gauntlet.pipeline.tables.sweep.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.sweep.primary_test import DIFFERENCE, ESTIMATE, RAW
 from gauntlet.pipeline.tables.sweep.summary import SUMMARY
-from gauntlet.pipeline.tables.sweep.terminal import show_all
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
     RANDOM,
     KnownBaseline,
     about,
-    drawn_of,
-    made_of,
     pairs_table,
     results,
     scored,
@@ -163,41 +158,6 @@ def test_cells_of_two_measures_are_not_paired() -> None:
     other = results(about("d", Measure("score", 0, 100)), [1, 2], [0, 0])
     found = pairs_table([*cells, other])
     assert found[["cell_a", "cell_b"]].to_numpy().tolist() == [["a", "b"]]
-
-
-def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
-    """The label of each figure's horizontal axis, by the figure's name."""
-    figures = drawn_of(made_of(cells), "win_rates", "running_win_rates", "paired_differences")
-    return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
-
-
-def terminal_text(cells: Sequence[CellResults], capsys: Capsys) -> str:
-    show_all(made_of(cells))
-    found = capsys.readouterr().out
-    assert max(map(len, found.splitlines())) <= WIDTH
-    return found
-
-
-SPREAD = np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 40)
-BETTER = [
-    scored("model1b", (5 + SPREAD).tolist(), baseline=KnownBaseline(5.0)),
-    scored("model10b", (6 + SPREAD[::-1]).tolist(), baseline=KnownBaseline(5.0)),
-]
-
-
-def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:
-    labels = drawn(BETTER)
-    assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
-    assert labels["means_score"].startswith("score (95%")
-    assert labels["paired_differences_score"].startswith(
-        "difference of mean score on shared deals ("
-    )
-    text = terminal_text(BETTER, capsys)
-    heading, first = text.splitlines()[1:3]
-    assert heading.split()[:2] == ["cell", "score"]
-    assert "z" not in heading.split()
-    assert "5.000 4.774 to 5.226" in first
-    assert "A ahead" in text
 
 
 # --- few deals

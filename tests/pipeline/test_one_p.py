@@ -67,7 +67,7 @@ def assert_said_everywhere(
 @pytest.mark.filterwarnings("ignore")  # mlflow's own
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("chips,")) for one in KINDS],
+    [pytest.param(one, marks=[pytest.mark.slow] * one.startswith("chips")) for one in KINDS],
 )
 def test_every_question_has_one_p_and_one_interval(
     kind: str, sweep: Sweep, folder: Path, store: Path, capsys: Capsys, refusal: Refusal
