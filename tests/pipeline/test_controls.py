@@ -4,7 +4,6 @@ part, and the noise floor."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +16,14 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.plan.build import build_cells
-from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.plan.control_cells import controls_of
-from gauntlet.pipeline.sweep import play
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.sweep import controls
 from gauntlet.pipeline.tables.sweep.verdict import FIXED, PARTIAL
 from gauntlet.pipeline.tracking import values
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import cells_of, composed
-from tests.pipeline.conftest import Capsys, Full, Sweep
+from tests.pipeline.conftest import Full, Sweep
 from tests.pipeline.logs import control_matches, matches
 from tests.pipeline.made import about, made_of, won
 
@@ -232,26 +229,6 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     assert (row["deals"], row["failed"]) == (0, 2)
     assert math.isnan(row["floor"])
     assert "a meaningless change" not in _report(replayed)
-
-
-def test_an_interrupted_floor_goes_on(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
-) -> None:
-    class Stopped(play.Driver):
-        def run(self, tasks: Iterator[Task | None]) -> None:
-            if matches(folder):
-                raise KeyboardInterrupt
-            super().run(tasks)
-
-    given = ("game=tic_tac_toe", "prompt=cloze", "deals=2", "noise_floor=true")
-    with monkeypatch.context() as patch:
-        patch.setattr(play, "Driver", Stopped)
-        assert sweep(*given) == 130
-    assert "interrupted: 2 matches are left" in capsys.readouterr().out
-    assert len(matches(folder)) == 2
-    assert not control_matches(folder)
-    assert sweep(*given) == 0
-    assert len(control_matches(folder)) == 2
 
 
 def test_a_difference_is_held_against_the_larger_floor_of_both() -> None:

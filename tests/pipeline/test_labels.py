@@ -289,23 +289,6 @@ def test_the_memory_that_replies_take_has_a_limit(monkeypatch: pytest.MonkeyPatc
     assert [*replies.counts("text")] == ["reply 0", "reply 1", "reply 2"]
 
 
-@given(st.permutations(range(12)))
-def test_no_figure_depends_on_the_order_in_which_matches_ended(order: Sequence[int]) -> None:
-    """Of twelve decisions: options of every number, equal counts, and one question thrice."""
-
-    def figures(order: Sequence[int]) -> object:
-        choices, replies = Choices(), Replies()
-        for deal in order:
-            decision = wrote(f"board {max(deal, 3)}", f"reply {deal % 5}")
-            options = tuple("abcdefghijk"[: 2 + deal % 9])
-            choices.add(replace(decision, options=options, chosen=deal % 2))
-            replies.add(decision, deal, 0, 0)
-        rows = [*choices.rows(), *replies.rows()]
-        return repr((choices.diagnostics(), replies.diagnostics(), choices.habit, rows))
-
-    assert figures(order) == figures(range(12))
-
-
 def test_samples_are_spread_over_the_deals_and_hang_on_the_matches_alone() -> None:
     outcomes = won(about("x"), [1, 0] * 50).outcomes
     matches = [int(name.removeprefix("match")) for name in sample_matches(outcomes)]

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Sequence
-from concurrent.futures import CancelledError
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +11,16 @@ import yaml
 
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import LETTERS
-from gauntlet.agents.prompting.cot import Cot
-from gauntlet.agents.prompting.pride import Pride
-from gauntlet.agents.prompting.talaga import Talaga
-from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
-from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.nodes import build
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player
 from gauntlet.pipeline.play.scheduler import Scheduler
 from tests.pipeline.conftest import Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
@@ -149,40 +138,6 @@ def test_a_preparation_that_fails_sets_its_matches_aside_and_no_others(
     assert len(matches(folder)) == 2
 
 
-def test_closing_does_not_wait_for_a_preparation() -> None:
-    scheduler = Scheduler({"cell": pride_cell()}, 1, {Fake(): Closing()}, width=1)
-    Closing.scheduler = scheduler
-    (match,) = scheduler.submit([Task("cell", 0, 0, "match")])
-    with pytest.raises(CancelledError):
-        match.result(timeout=30)
-    assert Closing.asked == 1
-    Closing.closing.join(timeout=30)
-
-
-class Closing:
-    """A model during whose first answer the scheduler is closed."""
-
-    scheduler: Scheduler
-    closing: threading.Thread
-    asked = 0
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        Closing.asked += 1
-        Closing.closing = threading.Thread(target=self.scheduler.close)
-        Closing.closing.start()
-        while not self.scheduler._closed.is_set():
-            time.sleep(0.01)
-        return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        pass
-
-
-def pride_cell() -> Cell:
-    players = (Player("random", Random(), None, None), Player("llm", LLM(Pride()), Fake(), None))
-    return Cell("", {}, Uno(num_seats=2), players, (1,), (1,), "win", False, False, None, {})
-
-
 # --- reasoned runs
 
 
@@ -214,20 +169,6 @@ def played(cell: Cell, width: int, deals: int = 4) -> list[MatchRecord]:
         scheduler.close()
     assert all(records)
     return [r for r in records if r is not None]
-
-
-def bare(record: MatchRecord) -> Any:
-    return record.decisions, record.returns, record.statics
-
-
-@pytest.mark.parametrize("method", [Cot(samples=3), Tot(), Talaga()], ids=["sc", "tot", "talaga"])
-def test_records_are_the_same_at_any_width(method: Any) -> None:
-    cell = cell_of(replace(method, max_tokens=20))
-    one, many = (played(cell, width) for width in (1, 8))
-    assert [bare(record) for record in one] == [bare(record) for record in many]
-    own = [d for record in one for d in record.decisions if d.asked]
-    assert len({d.chosen for d in own}) > 1
-    assert not all(d.fallback for d in own)
 
 
 PROMPTS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"observe"})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import multiprocessing
-import os
 from dataclasses import replace as with_
 from functools import partial
 from pathlib import Path
@@ -22,7 +20,6 @@ from msgspec.structs import replace
 from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline import report, status, verify
-from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.lines import LINES, Lines, line
 from gauntlet.pipeline.log.metadata_files import parse_object, to_bytes
@@ -30,8 +27,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.records import Log
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.records import STATIC, decided, described, ended, placed, scored, write
 
 
@@ -160,29 +156,6 @@ def _hold(folder: Path, held: object, release: object) -> None:
     with Log(folder, 1):
         held.set()  # type: ignore[attr-defined]
         release.wait(30)  # type: ignore[attr-defined]
-
-
-def test_a_full_disk_ends_in_one_line_and_loses_nothing(
-    sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
-) -> None:
-    sweep("game=tic_tac_toe", "deals=2", "prompt=cloze")
-    safe = matches(folder)
-    real = os.write
-
-    def full(descriptor: int, data: bytes) -> int:
-        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(".jsonl"):
-            if len(data) < 200:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return real(descriptor, bytes(data[: len(data) // 2]))
-        return real(descriptor, data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(records.os, "write", full)
-        line = refusal(sweep("game=tic_tac_toe", "deals=6", "prompt=cloze"))
-    assert line.startswith(f"gauntlet: {folder}/runs.jsonl cannot be written: No space left on")
-    assert matches(folder) == safe, "a half-written line was left"
-    assert sweep("game=tic_tac_toe", "deals=6", "prompt=cloze") == 0
-    assert len(matches(folder)) == 6
 
 
 # --- schema
