@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from gauntlet.common.errors import UserError, WorkerLost
 from gauntlet.pipeline.plan.cells import Task
-from gauntlet.pipeline.play.driver import Arrivals, Driver, leases
+from gauntlet.pipeline.play.driver import LOSSES, Arrivals, Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 
 
@@ -75,6 +76,24 @@ def test_a_worker_is_kept_supplied_and_deals_are_leased_in_order() -> None:
     worker = Worker()
     drive([worker], 10, tasks(100))
     assert worker.leases == [[f"match{n}" for n in range(at, at + 10)] for at in range(0, 100, 10)]
+
+
+class Dead(Worker):
+    """Loses every lease at once."""
+
+    def play(self, lease: Sequence[Task]) -> Future[list[Finished]]:
+        done = super().play(lease)
+        self.futures.pop()[1].set_exception(WorkerLost("worker lost"))
+        return done
+
+
+def test_a_worker_that_loses_every_lease_takes_no_match_with_it() -> None:
+    """It answers at once, so it would be used again and again before the other."""
+    dead = Dead()
+    drive([dead, Worker()], 8, tasks(100))
+    assert len(dead.leases) <= LOSSES
+    with pytest.raises(UserError, match="every worker was lost"):
+        drive([Dead(), Dead()], 8, tasks(100))
 
 
 @pytest.mark.parametrize(("width", "matches", "workers"), [(8, 2_000, 1), (64, 5_000, 2)])

@@ -126,6 +126,14 @@ def scenarios() -> Mapping[str, Results]:
                 findings.verdicts: {"b-cloze": "above the baseline"},
             },
         ),
+        "stopped, and a habit": made_of(
+            [replace(BETTER, stopped=True)],
+            {
+                "controls": beside(b=(0.0, 1.0)),
+                stopped.verdicts: {"b-cloze": "above the baseline"},
+                findings.verdicts: {"b-cloze": "above the baseline"},
+            },
+        ),
         "seven groups": made_of(
             [
                 labelled(cell(f"m{at}", "cloze", 0.6 if at == GROUPS else 0.5), game=game)
