@@ -30,10 +30,9 @@ from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.sweep import conditions, findings, stopped
+from gauntlet.pipeline.tables.sweep import conditions, findings, stopped, terminal
 from gauntlet.pipeline.tables.sweep.controls import CONTROLS
 from gauntlet.pipeline.tables.sweep.findings import answers
-from gauntlet.pipeline.tables.sweep.terminal import show
 from gauntlet.pipeline.tables.sweep.verdict import GROUPS, first_paragraphs, verdict
 from gauntlet.stats.proportions import clopper_pearson
 from tests.pipeline.made import SCORE, KnownBaseline, about, made_of, results, scored
@@ -172,7 +171,7 @@ def wrapped(paragraphs: Iterable[str]) -> list[str]:
     return [line for one in paragraphs for line in textwrap.wrap(one, 100, break_on_hyphens=False)]
 
 
-def run_end(columns: int) -> str:
+def run_end(columns: int, show: Callable[[Results], None] = terminal.show) -> str:
     """What a run of four cells prints: one reads, one has a habit, two are at chance."""
     rates = {("reader", "cloze"): 0.58, ("habit", "cloze"): 0.55}
     rates |= {("reader", "counterfactual"): 0.51, ("habit", "counterfactual"): 0.5}
@@ -201,6 +200,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "findings_100": said,
     "run_80": lambda: run_end(80),
     "run_100": lambda: run_end(100),
+    "full_80": lambda: run_end(80, terminal.show_all),
     "help": lambda: helped(),
     "help_games": lambda: helped("games"),
 }

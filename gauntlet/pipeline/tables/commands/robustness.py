@@ -204,8 +204,8 @@ POOLED_VIEW = View(
         Column("all cells", lambda row: sheets.mean(f"{_prefix(row)}group_mean")(row)),
     ),
     "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
-    "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
-    "\nits place to luck too.",
+    " mean of these by as much as it is noise: what to expect of the best of many, which owes"
+    " its place to luck too.",
     _best_first,
 )
 
