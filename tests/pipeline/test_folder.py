@@ -110,44 +110,6 @@ def verified(once: Once, folder: Path, capsys: Capsys) -> Callable[[int], str]:
     return say
 
 
-def test_a_whole_folder_is_well(verified: Callable[[int], str], folder: Path) -> None:
-    files = (folder / "records", folder)
-    lines = sum(len(file.read_bytes().splitlines()) for at in files for file in at.glob("*.jsonl"))
-    assert verified(0) == f"{folder}: {lines} lines read, all is well\n"
-
-
-def test_every_damage_is_told_with_its_place_and_reason(
-    verified: Callable[[int], str], folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = only_file(folder)
-    match = list(matches(folder))
-    lines = path.read_bytes().splitlines(keepends=True)
-    spoilt = lines[1].replace(b'"rotation":0', b'"rotation":1')
-    path.write_bytes(b"".join([lines[0], spoilt, lines[0], b"\xff\x1b[2J\n", lines[2][:-1]]))
-    (folder / "records" / "notes.jsonl").write_text("mine")
-    (folder / "runs.jsonl").write_bytes(b"hello\n")
-    (folder / "status.json").write_text("{}")
-    (cell,) = (folder / "cells").iterdir()
-    (folder / "cells" / "lost-0123456789abcdef.json").write_bytes(cell.read_bytes())
-    told = verified(1)
-    for line in (
-        f"records/{path.name}\n",
-        f"  line 2, match {match[1]}: its checksum is wrong\n",
-        f"  line 3, match {match[0]}: its match is there twice\n",
-        "  line 4: it has no checksum\n",
-        f"  line 5, match {match[2]}: it is cut off\n",
-        "runs.jsonl\n  line 1: it has no checksum\n",
-        "status.json\n  ",
-        "cells/lost-0123456789abcdef.json\n  it describes cell ",
-        "records/notes.jsonl: no part of the log\n",
-        "7 faults\n",
-    ):
-        assert line in told, line
-    assert "\x1b" not in told
-    assert report.main([str(folder)]) == 0, "tables go on without them"
-    assert "3 damaged lines" in caplog.text
-
-
 def test_a_record_that_differs_is_told_in_few_words(
     verified: Callable[[int], str], folder: Path, capsys: Capsys
 ) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import numpy as np
@@ -23,18 +24,19 @@ from rich.console import Console
 from gauntlet.common import terminal as width
 from gauntlet.common.conf_folders import conf_folders
 from gauntlet.games.capabilities import WIN, Measure
+from gauntlet.pipeline import compare, matches, replay, run, verify
 from gauntlet.pipeline.config.read import DeclaredTest
 from gauntlet.pipeline.config.yaml_files import first_sentence
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes
 from gauntlet.pipeline.log.results import Adjusted, CellInfo, CellResults
 from gauntlet.pipeline.plan.baseline import Baseline
-from gauntlet.pipeline.run import main
 from gauntlet.pipeline.tables.registry import Results
-from gauntlet.pipeline.tables.sweep import conditions, findings, stopped, terminal
+from gauntlet.pipeline.tables.sweep import conditions, findings, report, stopped, terminal
 from gauntlet.pipeline.tables.sweep.controls import CONTROLS
 from gauntlet.pipeline.tables.sweep.findings import answers
 from gauntlet.pipeline.tables.sweep.verdict import GROUPS, first_paragraphs, verdict
 from gauntlet.stats.proportions import clopper_pearson
+from tests.pipeline.conftest import FAST
 from tests.pipeline.made import SCORE, KnownBaseline, about, made_of, results, scored
 
 GOLDEN = Path(__file__).parent / "terminal"
@@ -186,9 +188,42 @@ def run_end(columns: int, show: Callable[[Results], None] = terminal.show) -> st
     return _stripped(shown.getvalue())
 
 
+def commanded() -> str:
+    """What the commands print that read a folder, of a small sweep and of a damaged copy of it."""
+    lines = list[str]()
+
+    def do(main: Callable[[list[str]], int], *words: object) -> str:
+        with redirect_stdout(io.StringIO()) as shown:
+            status = main([str(word) for word in words])
+        named = main.__module__.rpartition(".")[2]
+        typed = " ".join(["$", named, *map(str, words), f"({status})"])
+        lines.extend(("", typed.replace(str(base), ""), shown.getvalue().replace(str(base), "")))
+        return shown.getvalue()
+
+    with TemporaryDirectory() as place, patch.object(report, "drawings", lambda *_: {}):
+        base = Path(place)
+        folder, other = base / "one", base / "two"
+        for out, prompt in ((folder, "cloze,vanilla"), (other, "counterfactual")):
+            words = [*FAST[:3], "controls=[]", "game=tic_tac_toe", "deals=3", f"prompt={prompt}"]
+            do(run.main, *words, "baseline=null", "concurrent_matches=1", f"output_dir={out}")
+        lines.clear()
+        do(compare.main, folder, other)
+        listed = do(matches.main, folder, "--lost", "--most", 2)
+        do(replay.main, re.findall("[0-9a-f]{16}", listed)[0], "--in", folder)
+        do(verify.main, folder, "--replay", "all")
+        first, *_ = sorted((folder / "records").iterdir())
+        text = first.read_bytes().splitlines(keepends=True)
+        first.write_bytes(
+            b"".join([text[0], text[1].replace(b":", b";", 9), text[0], text[2][:99]])
+        )
+        (folder / "records" / "notes.jsonl").write_text("mine")
+        do(verify.main, folder)
+    return _stripped("\n".join(lines[1:]))
+
+
 def helped(*words: str) -> str:
     with redirect_stdout(io.StringIO()) as shown:
-        assert main(["--help", *words]) == 0
+        assert run.main(["--help", *words]) == 0
     return _stripped(shown.getvalue())
 
 
@@ -201,6 +236,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "run_80": lambda: run_end(80),
     "run_100": lambda: run_end(100),
     "full_80": lambda: run_end(80, terminal.show_all),
+    "commands_100": commanded,
     "help": lambda: helped(),
     "help_games": lambda: helped("games"),
 }
