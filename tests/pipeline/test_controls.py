@@ -37,11 +37,6 @@ def test_a_fixed_player_takes_the_option_of_its_place(place: int, options: str, 
     assert (options[decision.option], asked) == (taken, [])
 
 
-def test_there_is_no_place_0() -> None:
-    with pytest.raises(ValueError, match="the first option is 1"):
-        Fixed(0)
-
-
 def test_controls_are_played_on_the_same_deals_and_are_in_no_table(
     sweep: Sweep, folder: Path, full: Full
 ) -> None:

@@ -180,13 +180,6 @@ def test_a_match_score_is_held_against_half_if_both_took_every_seat() -> None:
         assert np.isnan([null_value(own), found["p"][at]]).all()
 
 
-def test_cells_without_a_match_have_no_shares() -> None:
-    (found,) = rows(meeting(("a", "b"), "")).values()
-    assert (found["matches"], found["wins"]) == (0, 0)
-    assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
-    assert made_of([])["outcomes"].empty
-
-
 def robin() -> list[CellResults]:
     """a beats b 3 to 1, b beats c 2 to 0 with two draws, c beats a 2 to 1 with one."""
     return [

@@ -328,14 +328,6 @@ def test_moves_are_shown_once_and_a_slip_of_the_keyboard_is_asked_about_again(
         assert sum(line.startswith("player 0") for line in told) == 1, move
 
 
-def test_what_an_option_is_called_will_do(typing: Typing, folder: Path) -> None:
-    typing("c2r2\n" * 5 + "1\n" * 50, "deals=1")
-    (record,) = matches(folder).values()
-    first = next(made for made in record.decisions if made.seat == 1)
-    named = "C2R2" if "C2R2" in first.options else first.options[0]
-    assert first.options[first.chosen] == named
-
-
 def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:
     left = process(folder, "1\n1\n", *TIC_TAC_TOE[1:], "deals=2")
     assert left.returncode == 130, left.stderr

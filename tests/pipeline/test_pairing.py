@@ -15,7 +15,6 @@ import pytest
 
 from gauntlet.common.errors import UserError
 from gauntlet.common.terminal import WIDTH
-from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline import compare, report
 from gauntlet.pipeline import tables as package
 from gauntlet.pipeline.log.results import CellResults
@@ -42,7 +41,6 @@ from tests.pipeline.made import (
     drawn_of,
     made_of,
     pairs_table,
-    results,
     won,
 )
 from tests.pipeline.stores import client_of, runs, table_of
@@ -260,20 +258,6 @@ def test_a_heat_map_has_every_pair_on_both_sides() -> None:
     assert shades[off] == pytest.approx(apart[off])
 
 
-@pytest.mark.parametrize("measure", [SCORE, Measure("chips")])
-def test_cells_without_a_deal_and_measures_of_their_own_are_drawn_too(measure: Measure) -> None:
-    found = [
-        results(about(f"$s{at}$", measure), [at % 7, 3.0, 5.0] * (at > 0), [0] * 3 * (at > 0))
-        for at in range(50)
-    ]
-    made = beside_first(found)
-    assert made["pairs"]["difference"].isna().all()
-    drawn = drawn_of(made, *DRAWN)
-    assert len(drawn) == 2
-    for figure in drawn.values():
-        assert plot_style.svg(figure).startswith("<svg")
-
-
 def test_the_terminal_shows_some_rows_and_says_where_all_are(capsys: Capsys) -> None:
     made, rows = beside_first(cells(100)), ROWS[TERMINAL]
     made.cache["summary"] = made["summary"].assign(warning="odd")
@@ -360,12 +344,6 @@ def test_a_new_table_and_a_new_figure_are_everywhere(
     assert (folder / "paper" / "tables" / "plies.tex").exists()
     (child,) = (run for run in runs(store) if PARENT_TAG in run.data.tags)
     assert table_of(client_of(store), child)["plies/plies"] == row["plies"]
-
-
-@pytest.mark.usefixtures("extended")
-def test_a_new_table_is_one_of_the_results() -> None:
-    assert made_of([won(about("a"), [1, 0, 1])])["plies"]["plies"].tolist() == [9.0]
-    assert made_of([])["plies"].empty
 
 
 def test_a_column_that_is_not_declared_is_refused() -> None:

@@ -197,16 +197,6 @@ def test_a_match_whose_record_nobody_would_read_fails() -> None:
     assert (result.error or "").startswith("the match makes no record: it is no record: Expected")
 
 
-def test_a_model_that_nobody_loaded_is_an_error_and_no_wait() -> None:
-    cell = cell_of(BOARD, (Asking(), Named("missing")), (Asking(), Fake()))
-    with scheduler(cell, {Fake(): Fake().load()}, width=2) as playing:
-        futures = playing.submit(tasks_of(cell, 5))
-        for future in futures:
-            with pytest.raises((KeyError, CancelledError)):
-                future.result(timeout=SECONDS)
-        assert any(isinstance(future.exception(), KeyError) for future in futures)
-
-
 @dataclass(frozen=True)
 class Leaving:
     """An agent that ends the program."""
