@@ -194,3 +194,16 @@ def test_auto_plans_for_the_baseline_at_hand_by_the_declared_test(
         UserError, match=r"expect.win_rate=0.2 is not above what the test of a is against, 0\."
     ):
         planned_deals(sweep, cells, known, tests=2)
+
+
+def test_the_line_allows_for_a_baseline_that_is_not_known_well() -> None:
+    """2,000 deals against 2,000 games are worth 1,000 against a rate that is known."""
+    known_well, measured = (Baseline("random", games // 2, games) for games in (10**9, 2_000))
+    assert (
+        power_line(1_000, known_well, TWO_SIDED, EXPECT, 1).partition(" deals ")[2]
+        == (power_line(2_000, measured, TWO_SIDED, EXPECT, 1).partition(" deals ")[2])
+    )
+    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=replace(EXPECT, gain=0.02))
+    cell: Any = SimpleNamespace(key="a", name="a", measure="win", test=TWO_SIDED)
+    with pytest.raises(UserError, match="known as from 2,000 games, too few to show 2 points"):
+        planned_deals(sweep, [cell], {"a": measured}, tests=1)

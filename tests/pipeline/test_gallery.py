@@ -259,3 +259,20 @@ def test_a_panel_a_deal_and_a_line_a_player(deals: int, panels: int) -> None:
         assert list(rising.get_ydata()) == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])  # type: ignore[arg-type]
         own = [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "o"]  # type: ignore[arg-type]
         assert own == [[0, 2, 4], [1, 3]]
+
+
+def test_a_heat_map_of_choices_is_what_is_beyond_chance() -> None:
+    found = chosen(6)
+    figure = choice_distribution(found, {cell: cell for cell in found["cell"]}, counts(6))
+    shades = np.asarray(figure.axes[0].images[0].get_array())
+    assert shades[:, 0] == pytest.approx([at + 1 - 12.5 for at in range(6)])
+    assert figure.axes[0].texts[0].get_text() == "1"
+
+
+def test_many_cells_are_their_median() -> None:
+    found = chosen(101)
+    figure = choice_distribution(found, {cell: cell for cell in found["cell"]}, counts(101))
+    assert figure.axes[0].patches[0].get_width() == pytest.approx(51.0)  # type: ignore[attr-defined]
+    (lines,) = figure.axes[0].collections
+    assert lines.get_paths()[0].vertices[:, 0] == pytest.approx([6.0, 96.0])
+    assert len(plot_style.svg(figure)) < 60_000

@@ -25,6 +25,7 @@ from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.media import latex
 from gauntlet.pipeline.tables.media.match_pages import match_page
+from gauntlet.pipeline.tables.media.page import LONGEST, clip
 from gauntlet.pipeline.tables.media.paper_config import PaperConfig
 from gauntlet.pipeline.tables.media.run_metadata import facts
 from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, load_cells, sheets
@@ -374,3 +375,26 @@ def test_the_report_says_when_a_log_is_of_several_versions(
     told = f"The records are of runs that differ: torch {mine} and 1.0."
     assert told in capsys.readouterr().out
     assert told in (folder / "report.html").read_text()
+
+
+def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
+    assert clip("x" * LONGEST, "") == "x" * LONGEST
+    cut = clip("a" * LONGEST + "z" * 1000, "look")
+    assert cut.startswith("aaa")
+    assert cut.endswith("zzz")
+    assert len(cut) < LONGEST + 50
+    assert "1,000 characters; all: look" in cut
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-1.5 to +2.0", "$-$1.5 to +2.0"),
+        ("48.0-54.4%", r"48.0--54.4\%"),
+        ("3e-06", r"$3\times10^{-6}$"),
+        ("0.0123", "0.0123"),
+        ("-", "-"),
+    ],
+)
+def test_numbers_are_set_as_numbers(text: str, expected: str) -> None:
+    assert latex.number(text) == expected

@@ -191,3 +191,12 @@ def test_one_config_crosses_seeds_samples_and_seats(
     assert set(pd.read_csv(folder / "seeds.csv")["seed"]) == {3, 1}
     assert {*pd.read_csv(folder / "components.csv")["component"]} >= {"deal", "seat", "sample"}
     assert "holds matches of seed 3,1, not 3" in refusal(main([*sweep, "seed=3"]))
+
+
+def test_cells_without_a_spread_are_pooled_too() -> None:
+    always = made("always", np.ones((30, 1, 1), int))
+    others = [made(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
+    table = made_of([always, *others])["pooled"].set_index("cell")
+    assert 0 < table.loc["always", "error"] < 0.1
+    assert table.loc["always", "pooled"] < 1
+    assert table["high"].max() == 1, "no further than a measure can go"

@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import duration, rate
 from gauntlet.pipeline import status
 from gauntlet.pipeline.log import events
 from gauntlet.pipeline.log.events import event, log_events, redact
@@ -309,3 +310,42 @@ def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     found = live.outlook(10.0)
     assert found is not None
     assert found.seconds_left == pytest.approx((24 + 4 * 8 + 4 * 12 / 5) * 10 / 12)
+
+
+def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
+    once: Once, folder: Path, capsys: Capsys
+) -> None:
+    once("deals=2")
+    keys = json.loads(Folder(folder).status_file.read_text())["cells"]
+    changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
+    changed(folder, cells=dict.fromkeys(keys, 33))
+    found = looked(folder)
+    assert (found.done, found.left) == (4, 62)
+    assert found.seconds_left == pytest.approx(620)
+    said = status_text(folder, capsys)
+    assert "playing" in said
+    assert "4 workers" in said
+    assert "10 min 20 s to go" in said
+    assert "6%" in said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59.6, "1 min 00 s"), (3599, "59 min 59 s"), (7500, "2 h 05 min"),
+     (100_000, "1 d 3 h")],
+)  # fmt: skip
+def test_durations_in_two_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("each_second", "text"),
+    [
+        (12.34, "12.3 matches/s"),
+        (0.5, "30.0 matches/min"),
+        (0.004, "14.4 matches/h"),
+        (0, "0.0 matches/s"),
+    ],
+)
+def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> None:
+    assert rate(each_second, "matches") == text
