@@ -201,14 +201,6 @@ RULE = {"players": [*"ABCD"]}
 ROUND = ((0, 1), (1, 2), (2, 0))
 
 
-def test_who_is_better_and_near_is_better() -> None:
-    found = Tournament(2, "pair", margin=0.4)
-    found.add(0, 1, np.tile([1, 1, 0.5, 0.5, 0], 60))
-    assert found.claims[0, 1]
-    assert found.level[0, 1]
-    assert next(sentences(RULE, found, 1)) == "Settled after 1 round: A > B."
-
-
 def test_claims_that_go_round_are_said_in_their_direction() -> None:
     found = league("order", ROUND)
     assert next(sentences(RULE, found, 1)).startswith("No order after 1 round: A beats B beats C")

@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 
 from gauntlet.games.capabilities import WIN
-from gauntlet.pipeline import compare, status
+from gauntlet.pipeline import status
 from gauntlet.pipeline.judging.stopping import deal_values
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import scored
 from tests.pipeline.records import ended
@@ -112,26 +112,6 @@ def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
     assert (found["raw_low"], found["raw_high"]) == pytest.approx(limits(won, (0, 1)))
     (about,) = Folder(folder).sweep_cells()
     assert (about.measured, about.measure) == (2, WIN)
-
-
-def test_two_games_of_one_class_are_not_paired(
-    sweep: Sweep, folder: Path, tmp_path: Path, refusal: Refusal
-) -> None:
-    """Two titles of one adapter are two games; two prompts in one title meet the same deals."""
-    shelf = (*game("Shelf"), "deals=5")
-    assert sweep(*shelf, "+game.title=one,two", "prompt=cloze") == 0
-    assert {about.deal_key for about in Folder(folder).sweep_cells()} == {
-        f"tests.pipeline.scored.Shelf, 2 seats, {title}" for title in ("one", "two")
-    }
-    assert not (folder / "pairs.csv").exists()
-    folders = [tmp_path / name for name in ("a", "b", "c")]
-    for each, title, prompt in zip(
-        folders, ("one", "two", "one"), ("cloze", "cloze", "counterfactual"), strict=True
-    ):
-        words = (f"+game.title={title}", f"prompt={prompt}", f"output_dir={each}")
-        assert sweep(*shelf, *words) == 0
-    assert "no two different cells" in refusal(compare.main([str(folders[0]), str(folders[1])]))
-    assert compare.main([str(folders[0]), str(folders[2])]) == 0
 
 
 def test_a_description_comes_back_as_it_was_written() -> None:

@@ -98,19 +98,6 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
     assert len({str(openings) for openings in by_deal.values()}) > 8
 
 
-def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
-    sweep: Sweep, folder: Path
-) -> None:
-    assert sweep("game=tic_tac_toe", "rotate=true", "deals=10") == 0
-    table, pairs = summary(folder), pd.read_csv(folder / "pairs.csv")
-    assert list(table["matches"]) == [20, 20]
-    assert list(table["deals"]) == [10, 10]
-    seats = {(r.rotation, r.subjects[0]) for r in matches(folder).values()}
-    assert seats == {(0, 1), (1, 0)}
-    assert set(pairs["test"]) == {"permutation"}
-    assert pairs["p"].notna().all()
-
-
 # --- stopping
 
 
@@ -163,9 +150,6 @@ def test_perfect_players_keep_all_value(sweep: Sweep, folder: Path) -> None:
     assert rows["measure"].eq("value_kept").all()
     assert perfect == 1.0
     assert one_ply < 0.98
-
-
-SHORT = ("game.of.rounds=16", "controls=[]")
 
 
 WATCH = ("game=watch_rps", "game.of.rounds=14", "seats=observer", "deals=3")
