@@ -30,7 +30,6 @@ from gauntlet.pipeline.plan.baseline import (
     ERROR,
     LEAST,
     Baseline,
-    enough_games,
     measure,
     scripted_policies,
 )
@@ -73,13 +72,6 @@ def test_a_score_is_counted_by_wins_and_draws() -> None:
     spread = sqrt((737 + 40) / 1260 - (817 / 1260) ** 2)
     assert known.error == pytest.approx(spread / sqrt(known.games), 0.01)
     assert abs(known.rate - (737 + 80) / 1260) < 4 * known.error
-
-
-@pytest.mark.parametrize(
-    ("deals", "games"), [(1, 100_000), (400, 400_000), (2_000, 1_000_000), (10**6, 1_000_000)]
-)
-def test_more_deals_are_worth_a_sharper_baseline(deals: int, games: int) -> None:
-    assert enough_games(deals) == games
 
 
 def test_another_game_is_played_until_the_error_is_small() -> None:
@@ -150,14 +142,6 @@ def test_a_measure_without_a_range_is_known_by_its_spread(monkeypatch: pytest.Mo
     assert baseline._enough(deals * 2, float("inf"))
 
 
-def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baseline, "PLIES", 500)
-    known = measure(seated(Bare(TicTacToe(size=4)), Random(), Random()), 2)
-    assert known is not None
-    assert known.games == 100
-    assert known.error > ERROR
-
-
 def baseline_and_messages(
     game: Any, name: str = "win", slow: float = 300
 ) -> tuple[Baseline | None, list[str]]:
@@ -181,13 +165,6 @@ def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
     assert f"standard error {known.error:.3f}" in line
 
 
-def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
-    known, said = baseline_and_messages(Bare(TicTacToe(size=2, win_length=2)), slow=100)
-    assert known is not None
-    assert known.games >= LEAST
-    assert said == []
-
-
 def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_budget, "SECONDS", -1.0)
     assert baseline_and_messages(Bare(TicTacToe(size=5))) == (
@@ -206,22 +183,6 @@ def test_what_cannot_be_measured_is_told() -> None:
         measure(seated(Bare(TicTacToe()), Random(), Random(), baseline="rule"), 1)
     with pytest.raises(UserError, match="Endless is not over after 10,000 plies"):
         measure(seated(endless(), Random(), Random()), 1)
-
-
-def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Progress is shown to a waiting user: with UNO treated as slow."""
-    monkeypatch.setattr(baseline, "_quick", lambda *_: False)
-    told: list[tuple[int, int]] = []
-    slow = seated(Uno(), Rule(), Random())
-    known = measure(slow, 7, watch=ProgressCallbacks(lambda *reached: told.append(reached), print))
-    assert known is not None
-    assert known.games == 10_000
-    assert known.error <= ERROR
-    assert told == [(done, 10_000) for done in range(100, 10_001, 100)]
-    assert measure(slow, 7) == known, "who watches changes nothing"
-    assert len(told) == 100
 
 
 # --- published seatings
