@@ -23,7 +23,7 @@ from gauntlet.papers.uno_arena.rows import change_rows, correlation_rows, table_
 from gauntlet.papers.uno_arena.tables import Block, marks
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.stats.proportions import wilson
-from tests.pipeline.judgements import by_id, describe
+from tests.papers.uno_arena.judgements import by_id, describe
 from tests.pipeline.records import ended, placed, write
 
 PUBLISHED = paper("uno_arena")

@@ -23,7 +23,7 @@ from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import read_table
 from tests.pipeline.conftest import Sweep
-from tests.pipeline.test_reproduce import in_this_process
+from tests.papers.test_reproduce import in_this_process
 
 PUBLISHED = paper("talaga")
 PLAYERS = ("random", "minmax", "prompt", "cot", "cot-sc", "tot", "react")

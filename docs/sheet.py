@@ -1,4 +1,4 @@
-"""Compare a paper's numbers with ours, as Markdown: `python docs/papers/sheet.py PAPER ...`.
+"""Compare a paper's numbers with ours, as Markdown: `python docs/sheet.py PAPER ...`.
 
 Further arguments are those of `python -m gauntlet.papers.reproduce`, which runs into a temporary
 folder, or with --out into a permanent one, where only what is missing is played. A missing model or
@@ -14,12 +14,14 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
 import yaml
 
+from gauntlet.papers.reproduce import papers
 from gauntlet.papers.verdicts import headline, tally
 from gauntlet.pipeline.tables.formatting import amount
 from gauntlet.pipeline.tables.registry import read_table
@@ -28,15 +30,14 @@ HEADS = (
     *("line", "kind", "published", "n", "ours", "95% interval", "n", "deals"),
     *("difference", "95% interval", "matters", "p", "verdict"),
 )
-"""Published, ours, and the comparison; docs/llm_uno.md explains the columns."""
-TITLES = Path(__file__).parent / "titles.yaml"
+"""Published, ours, and the comparison; docs/papers.md explains the columns."""
 ALONE = ("line", "ours", "95% interval", "n", "deals")
 CLAIMS = ("id", "claim", "recomputed", "verdict")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python docs/papers/sheet.py", description="Compare a paper's numbers with ours."
+        prog="python docs/sheet.py", description="Compare a paper's numbers with ours."
     )
     parser.add_argument(
         "paper", help="as of python -m gauntlet.papers.reproduce, with all its options"
@@ -52,12 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", module, given.paper, *words, *read, *own]
         status = subprocess.run(command, stdout=sys.stderr).returncode
         if not status:
-            print("\n".join(page_lines(read_table(out / f"{given.paper}.csv"), given.matches)))
+            folder = Path(import_module(papers()[given.paper]).__file__ or "").parent
+            table = read_table(out / f"{given.paper}.csv")
+            print("\n".join(page_lines(table, folder, given.matches)))
     return status
 
 
-def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str]:
-    """The lines of a page, of a reproduction or an audit. matches: the file that was read."""
+def page_lines(table: pd.DataFrame, folder: Path, matches: Path | None) -> Iterator[str]:
+    """The lines of a page, of a reproduction or an audit. folder: the paper's, whose `titles.yaml`
+    has the headings by section. matches: the file that was read."""
     if matches:
         digest = sha256(matches.read_bytes()).hexdigest()
         yield from (f"Of `{matches.name}` with SHA-256 `{digest}`.", "")
@@ -70,7 +74,7 @@ def page_lines(table: pd.DataFrame, matches: Path | None = None) -> Iterator[str
     counted = tally(table)
     yield from rows(("kind", *counted), ((kind, *row) for kind, *row in counted.itertuples()))
     names = table["id"].str.split(".", n=2, expand=True)
-    titles = yaml.safe_load(TITLES.read_text(encoding="utf-8"))[names[0][0]]
+    titles = yaml.safe_load((folder / "titles.yaml").read_text(encoding="utf-8"))
     for section in names[1].unique():
         yield from ("", f"## {titles[section]}", "", *of_section(table[names[1] == section]))
 
