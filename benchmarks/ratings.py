@@ -37,9 +37,10 @@ import numpy as np
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
+from gauntlet.papers.gamebench.ratings import DRAWS, bootstrapped
 from gauntlet.stats.bradley_terry import ALPHA, SPREAD, penalised, spectral
 from gauntlet.stats.matches import Matches, draw_by_deal
-from gauntlet.stats.ratings import DRAWS, By, as_gamebench, rated
+from gauntlet.stats.ratings import By, rated
 
 SIZES = (49, 41, 40, 39, 27, 25, 21, 18, 17)
 SHARES, TIES = (1, 7, 8), 6
@@ -114,7 +115,7 @@ def timed(seed: int) -> dict[str, float]:
         assert not np.isnan(ratings.chances[1][0, 1:]).any()
         limits.append(time.process_time() - start)
         start = time.process_time()
-        found = as_gamebench(matches, DRAWS)
+        found = bootstrapped(matches, DRAWS)
         assert np.isfinite([found.mean, *found.limits]).all()
         taken.append(time.process_time() - start)
     figures = {"seconds_limits": min(limits), "seconds_10000": min(taken)}

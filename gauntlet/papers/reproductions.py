@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 from rich.console import RenderableType
 
-from gauntlet.common.conf_folders import CONF
+from gauntlet.common.conf_folders import conf_folders, packages
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.tracking.store import STORE
@@ -94,17 +94,17 @@ def command(module: str, *words: str) -> None:
 def available(models: Sequence[str]) -> list[str]:
     """Return the models that can be played here; print why others cannot.
 
-    Raises UserError for a name that conf/model does not have.
+    Raises UserError for a name that no conf/model has.
     """
-    return [model for model in models if _available(model)]
+    files = {file.stem: file for folder in conf_folders() for file in folder.glob("model/*.yaml")}
+    return [model for model in models if _available(model, files)]
 
 
-def _available(model: str) -> bool:
-    file = CONF / "model" / f"{model}.yaml"
-    if not file.exists():
-        known = suggest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
-        raise UserError(f"there is no conf/model/{model}.yaml{known}")
-    source = build_model(yaml.safe_load(file.read_text()), f"model {model}", ())
+def _available(model: str, files: Mapping[str, Path]) -> bool:
+    if model not in files:
+        raise UserError(f"there is no conf/model/{model}.yaml{suggest(model, files)}")
+    node = yaml.safe_load(files[model].read_text(encoding="utf-8"))
+    source = build_model(node, f"model {model}", tuple(packages()))
     try:
         source.identity()
     except ModelError as error:

@@ -19,7 +19,7 @@ from gauntlet.stats.checks import Floats
 Ints = NDArray[np.int64]
 
 ALPHA = 0.001
-"""Added to every rate of the Markov chain by GameBench's published code."""
+"""Added to every rate of the Markov chain, unless another value is passed."""
 SPREAD = 5.0
 """Standard deviation of the penalised fit's prior, in log odds: 870 Elo points."""
 FLAT = 1000.0

@@ -25,16 +25,16 @@ import numpy as np
 from scipy.special import expit
 
 from gauntlet.stats import checks, profile
-from gauntlet.stats.bradley_terry import Ints, beats, penalised, spectral
+from gauntlet.stats.bradley_terry import Ints, beats, penalised
 from gauntlet.stats.chains import mixed, parts
 from gauntlet.stats.checks import Floats
-from gauntlet.stats.matches import Matches, Ties, draw_by_match
+from gauntlet.stats.matches import Matches, Ties
 
 By = Literal["deal", "match"]
 Bounds = Callable[[Ints, Floats], tuple[Floats, Floats]]
 
 
-DRAWS, LEVEL = 10_000, 0.9
+LEVEL = 0.9
 
 
 @dataclass(frozen=True)
@@ -77,26 +77,6 @@ class Ratings:
         return np.where(joined, beats(self.fitted), np.nan), low, high
 
 
-@dataclass(frozen=True)
-class Bootstrapped:
-    """Ratings of bootstrap samples. draws: (draws, players)."""
-
-    draws: Floats
-    level: float
-
-    @cached_property
-    def mean(self) -> Floats:
-        """Mean over the draws: what GameBench calls a rating."""
-        found: Floats = self.draws.mean(0)
-        return found
-
-    @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
-        """Low and high limit of each player: the middle `level` of the draws."""
-        low, high = np.quantile(self.draws, ((1 - self.level) / 2, (1 + self.level) / 2), axis=0)
-        return low, high
-
-
 def rated(matches: Matches, ties: Ties = "half", by: By = "deal", level: float = LEVEL) -> Ratings:
     """Rate the players of some matches by `bradley_terry.penalised`, with `profile.limits`.
 
@@ -129,15 +109,6 @@ def clusters(matches: Matches, by: By) -> Ints:
     if by == "deal":
         return matches.units
     return np.unique(matches.numbers, return_inverse=True)[1].astype(np.int64)
-
-
-def as_gamebench(matches: Matches, draws: int = DRAWS, seed: int = 0) -> Bootstrapped:
-    """Rate with the published code's settings; the ratings of the paper's tables are the `mean`.
-
-    Players without matches are rated too, by the prior.
-    """
-    tables = draw_by_match(matches, "drop", draws, np.random.default_rng(seed))
-    return Bootstrapped(np.concatenate([spectral(some) for some in tables]), LEVEL)
 
 
 def without_each(

@@ -11,9 +11,9 @@ from scipy.special import logit
 from scipy.stats import t
 
 from benchmarks.leagues import coverage, table
-from gauntlet.stats.bradley_terry import beats, penalised, spectral
+from gauntlet.stats.bradley_terry import beats, penalised
 from gauntlet.stats.matches import Matches, Ties, draw_by_match
-from gauntlet.stats.ratings import By, as_gamebench, rated, without_each
+from gauntlet.stats.ratings import By, rated, without_each
 
 Row = tuple[int, int, float, int, int]
 """First and second player, the first one's score, game, deal."""
@@ -111,16 +111,6 @@ def test_without_each_game() -> None:
     assert list(found) == [0, 1]
     only = penalised(SOME.where(SOME.games == 1).wins("half")[:3, :3])
     assert found[0].fitted[:3] == pytest.approx(only - only @ found[0].zero[0, :3])
-
-
-def test_gamebench_settings() -> None:
-    found, same = as_gamebench(SOME, 200), as_gamebench(SOME, 200)
-    assert np.array_equal(found.draws, same.draws)
-    assert found.mean == pytest.approx(spectral(SOME.wins("drop")), abs=1.0)
-    assert np.isfinite(found.draws[:, 3]).all(), "who has not played is rated all the same"
-    low, high = found.limits
-    assert (low < found.mean).all()
-    assert (found.mean < high).all()
 
 
 def duel(won: int, deals: int, times: int = 1) -> Matches:

@@ -13,12 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from gauntlet.papers.gamebench.ratings import Bootstrapped
 from gauntlet.papers.gamebench.tables import ALL, PublishedResults, heading
 from gauntlet.pipeline.tables.commands.rating_figures import MARKS
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, GROUND, MUTED
 from gauntlet.stats.bradley_terry import beats
-from gauntlet.stats.ratings import Bootstrapped
 
 TITLES = {
     "air_land_sea": "Air, Land & Sea",

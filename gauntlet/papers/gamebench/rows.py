@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isnan
 from typing import Any
 
+from gauntlet.papers.gamebench.ratings import DRAWS
 from gauntlet.papers.gamebench.tables import ALL, PublishedResults, fields
 from gauntlet.papers.published import (
     Entry,
@@ -20,7 +21,7 @@ from gauntlet.papers.published import (
 from gauntlet.papers.verdicts import Estimate, Gap, of_draws
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.stats.bradley_terry import ALPHA
-from gauntlet.stats.ratings import DRAWS, LEVEL
+from gauntlet.stats.ratings import LEVEL
 
 THEIR_DRAWS = 1000
 """The public code's number; the paper says otherwise."""

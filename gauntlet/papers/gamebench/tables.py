@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gauntlet.papers.gamebench.ratings import DRAWS, Bootstrapped, bootstrapped
 from gauntlet.pipeline.tables.sweep.contest import Contest
 from gauntlet.stats.matches import Matches
-from gauntlet.stats.ratings import DRAWS, Bootstrapped, as_gamebench
 
 ALL = "all"
 """Stands for all games where a game's name is expected."""
@@ -44,7 +44,7 @@ class PublishedResults:
     def ratings(self) -> Mapping[str, Bootstrapped]:
         """Ratings by game, and of all games: with the settings of the published code."""
         return {
-            game: as_gamebench(self.matches(game), self.draws)
+            game: bootstrapped(self.matches(game), self.draws)
             for game in (ALL, *self.contest.games)
         }
 

@@ -106,7 +106,7 @@ FINDINGS = {
     },
     **{f"GB-{number:02}": ("not_computable", [""]) for number in (5, 12, 13)},
 }
-"""Of GameBench without its match file: with it see tests/papers/gamebench/test_gamebench_paper.py."""
+"""Of GameBench without its match file: with it see tests/papers/gamebench."""
 
 
 def test_every_finding_is_recomputed_and_comes_out_as_known(

@@ -18,6 +18,7 @@ from gauntlet.papers import reproduce
 from gauntlet.papers.audit import gamebench as audit
 from gauntlet.papers.gamebench import matches, reproduction, rows
 from gauntlet.papers.gamebench.matches import FILE, load_matches
+from gauntlet.papers.gamebench.ratings import bootstrapped
 from gauntlet.papers.gamebench.tables import (
     ALL,
     PublishedResults,
@@ -28,6 +29,8 @@ from gauntlet.papers.gamebench.tables import (
 )
 from gauntlet.papers.published import Row, paper
 from gauntlet.pipeline.tables.commands.ratings import rate_contest
+from gauntlet.stats.bradley_terry import spectral
+from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import Capsys
 
@@ -250,3 +253,16 @@ def test_the_right_headings_would_hold(
     right_headings(told)
     monkeypatch.setattr(audit, "paper", lambda _: told)
     assert audit.gb_01(again)[2]
+
+
+def test_ratings_of_the_published_code() -> None:
+    rows = [(0, 1, 1.0, 0, 0), (1, 0, 0.25, 0, 0), (0, 2, 0.5, 0, 1), (2, 1, 0.0, 0, 1)]
+    first, second, scores, games, deals = map(np.array, zip(*rows, strict=True))
+    some = Matches(4, first, second, scores, games, deals)
+    ours, same = bootstrapped(some, 200), bootstrapped(some, 200)
+    assert np.array_equal(ours.draws, same.draws)
+    assert ours.mean == pytest.approx(spectral(some.wins("drop")), abs=1.5)
+    assert np.isfinite(ours.draws[:, 3]).all(), "who has not played is rated all the same"
+    low, high = ours.limits
+    assert (low < ours.mean).all()
+    assert (ours.mean < high).all()

@@ -22,8 +22,8 @@ from gauntlet.papers.talaga.figures import chip_curves
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.tables.registry import read_table
-from tests.pipeline.conftest import Sweep
 from tests.papers.test_reproduce import in_this_process
+from tests.pipeline.conftest import Sweep
 
 PUBLISHED = paper("talaga")
 PLAYERS = ("random", "minmax", "prompt", "cot", "cot-sc", "tot", "react")
