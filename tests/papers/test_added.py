@@ -20,7 +20,7 @@ ENTRY = re.compile(r'entry-points\."([\w.]+)"\]\n(.*?)\n\n', re.S)
 def installed(folder: Path) -> None:
     """The package of the page, as pip installs it."""
     files = dict(FILE.findall(PAGE))
-    assert [Path(name).suffix for name in files] == [".yaml", ".yaml", ".py"]
+    assert [Path(name).suffix for name in files] == [".yaml", ".yaml", ".yaml", ".py"]
     for name, text in {**files, "mypaper/__init__.py": ""}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -43,8 +43,13 @@ def test_a_paper_of_another_package_is_found_and_reproduced(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     table = pd.read_csv(out / "mypaper.csv").set_index("id")
-    assert table["published"].tolist() == [0.78, 0.91]
-    assert table["n"].tolist() == [20, 20]
-    summary = pd.read_csv(out / "table1" / "summary.csv").set_index("agent")
-    for name in ("first", "minimax"):
-        assert table.loc[f"mypaper.table1.{name}.win_rate", "ours"] == summary.loc[name, "raw"]
+    assert table["published"].tolist() == [0.61, 0.91, 3.1, -2.0]
+    assert table["n"].tolist() == [40, 40, 20, 20]
+    for part, agents in (
+        ("table1", {"first": "first", "minimax": "minimax"}),
+        ("table2", {"tight": "rule[policy=tight]", "caller": "rule[policy=caller]"}),
+    ):
+        summary = pd.read_csv(out / part / "summary.csv").set_index("agent")
+        for name, agent in agents.items():
+            assert table.loc[f"mypaper.{part}.{name}", "ours"] == summary.loc[agent, "raw"]
+    assert 40 * table.loc["mypaper.table1.first", "ours"] % 1 == 0, "wins, no shares of draws"

@@ -167,6 +167,17 @@ def test_an_unknown_model_is_one_clear_line(tmp_path: Path, refusal: Refusal) ->
     )
 
 
+def test_two_papers_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    (tmp_path / "reproduction.py").touch()
+    both = {"lab.mine": tmp_path, "other.mine": tmp_path}
+    monkeypatch.setattr(reproduce, "packages", lambda: both)
+    line = refusal(reproduce.main(["mine", "--out", str(tmp_path / "out")]))
+    assert "lab.mine.reproduction, other.mine.reproduction" in line
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("words", [["--playouts", "0"], ["--deals", "0"]])
 def test_nothing_is_played_for_a_number_below_one(
     tmp_path: Path, refusal: Refusal, words: list[str]
