@@ -17,7 +17,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.papers import reproduce
 from gauntlet.papers.audit import gamebench as audit
 from gauntlet.papers.gamebench import matches, reproduction, rows
-from gauntlet.papers.gamebench.bootstrap import as_gamebench
+from gauntlet.papers.gamebench.bootstrap import as_gamebench, spectral
 from gauntlet.papers.gamebench.matches import FILE, load_matches
 from gauntlet.papers.gamebench.tables import (
     ALL,
@@ -29,7 +29,6 @@ from gauntlet.papers.gamebench.tables import (
 )
 from gauntlet.papers.published import Row, paper
 from gauntlet.pipeline.tables.commands.ratings import rate_contest
-from gauntlet.stats.bradley_terry import spectral
 from gauntlet.stats.matches import Matches
 from gauntlet.stats.ratings import rated
 from tests.pipeline.conftest import Capsys
