@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from docs.figures import ROOT, documents
+from figures import ROOT, documents
 
 NOT_READ = re.compile(
     r"<!-- made by.*?<!-- end -->|^[ ]*(```|:::).*?^[ ]*\1|^[ ]*\|.*?$|\]\([^)]*\)|<!--.*?-->",
