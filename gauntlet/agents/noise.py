@@ -80,10 +80,10 @@ def _spacing(
     try:
         question = next(thinking)
         while True:
-            several = isinstance(question, tuple)
-            question = thinking.send(
-                (yield tuple(map(_spaced, question)) if several else _spaced(question))
-            )
+            if isinstance(question, tuple):
+                question = thinking.send((yield tuple(map(_spaced, question))))
+            else:
+                question = thinking.send((yield _spaced(question)))
     except StopIteration as stop:
         result: Result = stop.value
         return result

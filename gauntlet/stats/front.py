@@ -156,9 +156,9 @@ def front(matches: Matches, spent: Spent, ties: Ties, draws: int = DRAWS, seed: 
     p = np.maximum(better, costs.cheaper())
     dominates, on = holm(p.ravel()).reshape(k, k), np.zeros(k)
     for tables, weights in draw_by_deal(matches, ties, draws, np.random.default_rng(seed)):
-        ratings, spent = penalised(tables, teams=matches.teams), costs.means(weights)
+        ratings, prices = penalised(tables, teams=matches.teams), costs.means(weights)
         for at in range(k):
-            strength, price = ratings[:, at, None], spent[:, at, None]
-            strictly = (ratings > strength) | (spent < price)
-            on[at] += (~((ratings >= strength) & (spent <= price) & strictly).any(1)).sum()
+            strength, price = ratings[:, at, None], prices[:, at, None]
+            strictly = (ratings > strength) | (prices < price)
+            on[at] += (~((ratings >= strength) & (prices <= price) & strictly).any(1)).sum()
     return Front(costs, dominates, np.where(matches.played > 0, on / draws, np.nan))
