@@ -43,7 +43,7 @@ league-check: $(DEV) ## check the models that joined the league
 	$(PY) -m gauntlet.papers.league.join --check
 
 real-models: $(VENV)/with-gguf ## fetch two small real language models into the user's cache
-	$(PY) -m gauntlet.models.real
+	$(PY) -m tests.real.fetch
 
 test: $(DEV) ## run the tests
 	$(TESTS) -m "not slow and not cluster and not real"

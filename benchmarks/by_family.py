@@ -18,9 +18,8 @@ from benchmarks.networks import tokens_of
 from benchmarks.small import WIDER, build_network
 from benchmarks.timing import Way, compare, in_calls, prompts, rows_of, timed
 from benchmarks.ways import Cached, Loop
-from gauntlet.models.engine.general import General
+from gauntlet.models.engine.general import General, Portable
 from gauntlet.models.engine.packed import Packed
-from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.reference import Reference
 
 FAMILIES = (

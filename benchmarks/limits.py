@@ -23,8 +23,7 @@ import torch
 from benchmarks.networks import layer_parameters
 from benchmarks.ways import encoded
 from gauntlet.models.base import Score
-from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.engine.trie import grow, shared_length
+from gauntlet.models.engine.tokens import Tokens, grow, shared_length
 
 PAGE = 16
 WASTED = (PAGE - 1) / 2

@@ -11,7 +11,6 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from benchmarks.decisions import stored
 from gauntlet.models.engine.files import PROJECT
-from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.local import load_network
 from gauntlet.models.engine.tokens import Tokens, load_tokens
 
@@ -41,17 +40,14 @@ class Size:
     decisions: int
     slow: int
     shape: Shape | None = None
-    fp8: bool = False
 
 
-LLAMA_8B = Shape(4096, 32, 32, 8, 14336, 128256)
 SIZES = {
     "pocket": Size(torch.float32, 256, 48),
     "15m": Size(torch.float32, 48, 6, Shape(384, 6, 6, 6, 1024, 12288)),
     "120m": Size(torch.bfloat16, 24, 4, Shape(768, 12, 12, 12, 2048, 49152)),
     "1b": Size(torch.bfloat16, 2048, 48, Shape(2048, 16, 32, 8, 8192, 128256)),
-    "8b": Size(torch.bfloat16, 1024, 24, LLAMA_8B),
-    "8b-fp8": Size(torch.bfloat16, 1024, 24, LLAMA_8B, fp8=True),
+    "8b": Size(torch.bfloat16, 1024, 24, Shape(4096, 32, 32, 8, 14336, 128256)),
     "tiny": Size(torch.bfloat16, 48, 6, Shape(64, 2, 4, 2, 128, 1280)),
 }
 """`tiny` runs every step of the script in seconds."""
@@ -63,8 +59,6 @@ def network_of(name: str, device: str) -> Any:
     size = SIZES[name]
     if size.shape is None:
         return load_network(POCKET, "pocket", "float32", device)
-    if size.fp8:
-        check_device(torch.device(device), name)
     config = config_of(name)
     torch.manual_seed(0)
     before = torch.get_default_dtype()
@@ -74,10 +68,7 @@ def network_of(name: str, device: str) -> Any:
             network: Any = LlamaForCausalLM(config)
     finally:
         torch.set_default_dtype(before)
-    network.eval().requires_grad_(False)
-    if size.fp8:
-        quantize(network, name)
-    return network
+    return network.eval().requires_grad_(False)
 
 
 def config_of(name: str) -> LlamaConfig:
@@ -126,6 +117,6 @@ def tokens_of(name: str) -> Tokens:
 
 
 def layer_parameters(network: Any) -> int:
-    """Count the parameters used per token: all but embedding and head, including 8-bit weights."""
-    held = [*network.model.layers.parameters(), *network.model.layers.buffers()]
+    """Count the parameters used per token: all but embedding and head."""
+    held = network.model.layers.parameters()
     return sum(tensor.numel() for tensor in held if tensor.dim() == 2)

@@ -37,11 +37,10 @@ from gauntlet.agents.prompting.talaga import Talaga
 from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.models.base import Generate, Generation, Reply, Request
+from gauntlet.models.base import Generate, Generation, Reply, Request, merge_samples
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.generate import Generator
 from gauntlet.models.engine.local import Local
-from gauntlet.models.engine.text import merge_samples
 from gauntlet.models.exchanges import ScoreExchange
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task

@@ -1,4 +1,4 @@
-"""A sweep's table as Markdown: `python docs/sweep.py game=uno agent=random,rule simulate=true`.
+"""A sweep's table as Markdown: `python docs/sweep.py game=uno agent=random,rule deals=400`.
 
 Plays the sweep in a temporary folder, and prints its deterministic parts: no times, no speeds.
 """

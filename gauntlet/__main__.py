@@ -17,7 +17,7 @@ from gauntlet.common.process import as_process
 
 COMMANDS = {
     "run": ("pipeline.run", "play a sweep, or resume it"),
-    "plan": ("pipeline.plan.__main__", "estimate a sweep's memory, replicas and hours"),
+    "plan": ("pipeline.plan.__main__", "estimate a sweep's memory, replicas and tokens"),
     "status": ("pipeline.status", "show a sweep's progress"),
     "report": ("pipeline.report", "write a folder's tables and report"),
     "matches": ("pipeline.matches", "list a folder's matches, such as those lost"),
@@ -34,7 +34,6 @@ COMMANDS = {
     "publish": ("pipeline.publish.__main__", "write runs as a static site"),
     "pages": ("pipeline.pages.__main__", "browse runs, matches and games"),
     "ui": ("pipeline.ui", "open the MLflow UI on this folder's runs"),
-    "fetch": ("models.real", "fetch small real language models"),
     "join": ("papers.league.join", "play a model on the public league's deals"),
     "reproduce": ("papers.reproduce", "compare a paper's numbers with ours"),
 }

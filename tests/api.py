@@ -206,7 +206,7 @@ class PocketServer:
     ) -> list[Body]:
         import torch
 
-        from gauntlet.models.engine.sampling import choose
+        from gauntlet.models.engine.text import choose
 
         logprobs = self._plain.next_token(self._tokens.encode(Prompt("", text)))
         drawn = [choose(logprobs, temperature, np.random.default_rng(seed)) for seed in seeds]

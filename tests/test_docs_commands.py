@@ -19,7 +19,7 @@ NOT_RUN = {
     r"^make": "sets up an environment of its own; the commands behind it stand here too",
     r"model(\.name|\.path)?=[^ ]*(llama|mistral|smollm|gemma|hf|NAME|FOLDER|FILE)": "weights",
     r"model=[^ ]*(gpt|openai|claude)": "an API",
-    r"gauntlet (fetch|join)|models.real": "downloads, or plays the league",
+    r"gauntlet join|tests.real.fetch": "downloads, or plays the league",
     r"experiment=(league|evergreen)|smollm2_135m/": "minutes to hours; weights",
     r"--pilot|--player": "asks for more deals, or for a player, than the small sweep has",
     r"prompt=rap|talaga|gamebench_round_robin|robust": "minutes of one core or more",

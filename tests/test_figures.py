@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from docs import figures, sweep
+from docs import figures
 from gauntlet.papers.gamebench.matches import FILE, WHERE
 
 COUNT = "python -c 'print(1 + 1)'"
@@ -98,19 +97,6 @@ def test_every_block_of_the_documents_can_be_read() -> None:
     ]
     assert any(not block.slow for block in found)
     assert all(block.end > block.start for block in found), "a block that was never made"
-
-
-def test_a_sweep_as_markdown() -> None:
-    row = {"experiment": "x", "game": "uno", "agent": "llm", "prompt": "cloze", "seats": "solo"}
-    row |= {"model": "pocket", "matches": 1000, "measure": "win", "measure_low": 0.0}
-    row |= {"measure_high": 1.0, "raw": 0.5, "raw_low": 0.469, "raw_high": 0.531}
-    estimate = {"estimator": "raw", "estimate": 0.5, "ci_low": 0.469, "ci_high": 0.531}
-    table = pd.DataFrame([{**row, **estimate, "baseline": 0.4957}])
-    assert sweep.markdown([*sweep.summary(table)]) == (
-        "| cell | matches | win rate | 95% interval | baseline |\n"
-        "|---|---|---|---|---|\n"
-        "| pocket cloze | 1,000 | 50.0% | 46.9 to 53.1% | 49.6% |"
-    )
 
 
 def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

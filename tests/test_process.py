@@ -115,16 +115,6 @@ def test_a_full_disk_names_the_stream(printed: str) -> None:
     assert done.stderr == "gauntlet: standard output: No space left on device\ntold\n"
 
 
-def test_figures_need_no_screen() -> None:
-    """A notebook's shell names a backend that other environments lack."""
-    end = "from matplotlib import pyplot; print(pyplot.get_backend()); return 0"
-    command = [sys.executable, "-c", PROGRAM.format(end=end)]
-    env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 0
-    assert "agg" in done.stdout.split()
-
-
 @pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_outside_of_what_handles_it_is_a_line_and_waits_for_no_thread(signals: int) -> None:
     """The second, which comes during exit handlers that hang, ends the process at once."""

@@ -19,7 +19,7 @@ from transformers import AutoTokenizer
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import UserError
-from gauntlet.models.engine.trie import grow, shared_length
+from gauntlet.models.engine.tokens import grow, shared_length
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.media import plot_style

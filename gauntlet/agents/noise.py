@@ -80,10 +80,10 @@ def _spacing(
     try:
         question = next(thinking)
         while True:
-            if isinstance(question, tuple):
-                question = thinking.send((yield tuple(map(_spaced, question))))
-            else:
-                question = thinking.send((yield _spaced(question)))
+            spread = (
+                tuple(map(_spaced, question)) if isinstance(question, tuple) else _spaced(question)
+            )
+            question = thinking.send((yield spread))
     except StopIteration as stop:
         result: Result = stop.value
         return result

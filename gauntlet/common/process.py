@@ -55,7 +55,7 @@ def invocation(module: str, *words: object) -> str:
     """How the user calls the command of this module, with these words: `gauntlet report DIR`, or in
     a checkout whose modules they run, `python -m pipeline.report DIR`. A path that would be taken
     for an option becomes ./-x."""
-    command = f"gauntlet {'fetch' if module == 'models.real' else module.rpartition('.')[2]}"
+    command = f"gauntlet {module.rpartition('.')[2]}"
     if not sys.argv[0].startswith("gauntlet ") and (ROOT / "pyproject.toml").exists():
         command = f"python -m {'' if module.startswith('pipeline.') else 'gauntlet.'}{module}"
     paths = (isinstance(word, Path) and str(word).startswith("-") for word in words)

@@ -107,9 +107,9 @@ def judgeable_measures(game: Game[Any]) -> tuple[Measure, ...]:
 def points_of(game: Game[Any]) -> str:
     """Return what a seat collects, as a plural ("chips"), if matches are judged by a score of the
     game; "" if the aim is to win. A game may declare it as `points`."""
-    own: str | None = getattr(game, "points", None)
-    if own is not None:
-        return own
+    declared = getattr(game, "points", None)  # of another type it is a game's own setting
+    if isinstance(declared, str):
+        return declared
     return "" if measures_of(game)[0].name in (WIN.name, MATCH_SCORE.name) else "points"
 
 

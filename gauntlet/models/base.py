@@ -6,9 +6,14 @@ request refers to them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from gauntlet.common.errors import ModelError, Stopped
 
 Finish = Literal[
     "stop",
@@ -71,21 +76,21 @@ class Dialogue(Prompt):
     @property
     def text(self) -> str:
         first = self.system + self.static + self.changing + self.cue
-        return first + "".join(reply + told + self.cue for reply, told in self.turns)
+        return first + "".join(reply + message + self.cue for reply, message in self.turns)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        said = (text for turn in self.turns for text in turn)
-        return (self.static + self.changing, *said)
+        texts = (text for turn in self.turns for text in turn)
+        return (self.static + self.changing, *texts)
 
 
 def continue_dialogue(prompt: Prompt, reply: Generation, message: str) -> Dialogue:
     """The conversation so far, the first text of the reply, and the next message to the model."""
     before = prompt.turns if isinstance(prompt, Dialogue) else ()
     returned = prompt.returned if isinstance(prompt, Dialogue) else ()
-    own = reply.detail().returned
-    if own or returned:
-        returned = (*returned, *[""] * (len(before) - len(returned)), own)
+    latest = reply.detail().returned
+    if latest or returned:
+        returned = (*returned, *[""] * (len(before) - len(returned)), latest)
     turns = (*before, (reply.text, message))
     return Dialogue(prompt.static, prompt.changing, prompt.cue, prompt.system, turns, returned)
 
@@ -140,9 +145,9 @@ class Generate:
     json: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What belongs to one text of a Generation besides its words.
+class Detail(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What belongs to one text of a Generation besides its words. Records hold it too, without
+    `returned`; there thoughts may be cut or left out.
 
     finish: why it ended.
     thoughts: the model's reasoning, kept apart from the text.
@@ -197,6 +202,21 @@ class Generation:
     def finishes(self) -> tuple[Finish, ...]:
         """Why each text ended."""
         return tuple(self.detail(sample).finish for sample in range(len(self.texts)))
+
+
+def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
+    """The reply of n samples of one prompt, each a Generation of its own; a single one is repeated
+    n times. The tokens read are those of the first."""
+    every = list(samples) if len(samples) == n else [*samples] * n
+    return Generation(
+        every[0].text,
+        every[0].prompt_tokens,
+        sum(sample.tokens for sample in every),
+        tuple(sample.text for sample in every[1:]),
+        unless_plain([sample.detail() for sample in every]),
+        sum(sample.thought_tokens for sample in every),
+        sum(sample.cached_tokens for sample in every),
+    )
 
 
 Request = Score | Generate
@@ -303,3 +323,69 @@ class ModelSource(Protocol):
     def load(self) -> Model:
         """The model, ready to answer. Raises ModelError."""
         ...
+
+
+def check_fields(
+    source: Any,
+    name: str,
+    allowed: Mapping[str, Sequence[str]],
+    least: Mapping[str, float],
+    switches: Sequence[str] = (),
+) -> None:
+    """Raises ValueError for a field of a source that has none of its allowed values, is less than
+    it may be (None is no number), or is a switch other than true, false and "auto"."""
+    right = {field: ", ".join(values) for field, values in allowed.items()}
+    wrong = [field for field, values in allowed.items() if getattr(source, field) not in values]
+    for field in switches:
+        right[field] = "auto, true, false"
+        if not isinstance(value := getattr(source, field), bool) and value != "auto":
+            wrong.append(field)
+    for field in wrong:
+        value = getattr(source, field)
+        raise ValueError(f"{field} {value!r} of model {name!r}: allowed are {right[field]}")
+    for field, bound in least.items():
+        value = getattr(source, field)
+        if value is not None and not value >= bound:
+            raise ValueError(f"{field} {value:g} of model {name!r}: at least {bound:g}")
+
+
+def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
+    """The model's replies, with an exception for each reply it cannot give. If the batch fails,
+    each request is sent alone. After Stopped the model is not called again."""
+    try:
+        return _all_checked(model.answer(requests), len(requests))
+    except Stopped as error:
+        return [error] * len(requests)
+    except BaseException as error:  # any exception goes to the caller
+        if len(requests) > 1:
+            return [answer_each(model, [request])[0] for request in requests]
+        return [error if isinstance(error, Exception) else RuntimeError(f"it raised {error!r}")]
+
+
+def checked(reply: Reply) -> Reply:
+    """The reply. Raises TypeError if it is something else."""
+    if not isinstance(reply, (Scores, Generation)):
+        raise TypeError(f"{type(reply).__name__} is no reply of a model")
+    return reply
+
+
+def _all_checked(replies: Sequence[Reply], wanted: int) -> Sequence[Reply]:
+    """Check count and types: a waiter whose reply is missing would wait forever."""
+    if len(replies) != wanted:
+        raise TypeError(f"the model gave {len(replies)} replies to {wanted} requests")
+    return [checked(reply) for reply in replies]
+
+
+def read_key(variable: str) -> str:
+    """The key, without white space around it; "" if the variable is not set. Raises ModelError for
+    one that no header can carry."""
+    value = os.environ.get(variable, "")
+    key = value.strip()
+    if value and not key:
+        raise ModelError(f"the variable {variable} is blank; give it a key, or unset it")
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(
+            f"the variable {variable} holds a space or a character that no key has; only printable "
+            "ASCII characters are allowed"
+        )
+    return key

@@ -11,14 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.base import check_fields
 from gauntlet.models.chat import DATE, prints_date
-from gauntlet.models.engine import hub
 from gauntlet.models.engine.files import (
+    CACHED,
+    CHAT_TEMPLATE,
+    CHAT_TEMPLATES,
+    TOKENIZER_CONFIG,
     chat_template,
     check_folder,
     check_libraries,
     content_hash,
+    file_hash,
+    git_hash,
+    hub_name,
     local_folder,
+    model_files,
 )
 from gauntlet.models.thoughts import Tags, thoughts_of
 
@@ -27,10 +35,10 @@ if TYPE_CHECKING:
     from gauntlet.models.engine.shards import Rank
     from gauntlet.models.engine.tokens import Tokens
 
+
 Dtype = Literal["float32", "bfloat16", "float16"]
 Engine = Literal["packed", "reference"]
 Device = Literal["auto", "cpu", "cuda"]
-Quantization = Literal["none", "fp8"]
 Offload = Literal["none", "disk"]
 Choice = bool | Literal["auto"]
 
@@ -60,8 +68,6 @@ class Checkpoint:
     revision: branch, tag or commit of a hub model.
     batch_invariant: guarantee that a score's bits do not depend on the other requests, in 16-bit
         dtypes too, at some cost in speed; float32 is always batch-invariant.
-    quantization: "fp8" halves the memory of a bfloat16 model on GPUs with FP8 matrix
-        multiplication; the log shows how scores changed.
     shards: number of devices that share the weights of one replica.
     offload: "disk" leaves the weights that do not fit in memory on disk and reads them again for
         every pass; scores do not change.
@@ -80,7 +86,6 @@ class Checkpoint:
     device: Device = "auto"
     revision: str | None = None
     batch_invariant: bool = False
-    quantization: Quantization = "none"
     shards: int = 1
     offload: Offload = "none"
     thinking: Choice = "auto"
@@ -89,55 +94,29 @@ class Checkpoint:
     end_loops: int = 0
 
     def __post_init__(self) -> None:
-        for field, kind in (
-            ("dtype", Dtype),
-            ("engine", Engine),
-            ("device", Device),
-            ("quantization", Quantization),
-            ("offload", Offload),
-        ):
-            value = getattr(self, field)
-            if value not in get_args(kind):
-                allowed = ", ".join(get_args(kind))
-                raise ValueError(f"{field} {value!r} of model {self.path!r}: allowed are {allowed}")
-        for field in ("chat", "thinking"):
-            value = getattr(self, field)
-            if not isinstance(value, bool) and value != "auto":
-                raise ValueError(
-                    f"{field} {value!r} of model {self.path!r}: allowed are auto, true, false"
-                )
+        kinds = {"dtype": Dtype, "engine": Engine, "device": Device, "offload": Offload}
+        check_fields(
+            self,
+            self.path,
+            {field: get_args(kind) for field, kind in kinds.items()},
+            {"shards": 1, "thinking_room": 0, "end_loops": 0},
+            ("chat", "thinking"),
+        )
         thoughts_of(self.thought_tags)
         if self.revision is not None and local_folder(self.path):
             raise ValueError(f"model {self.path!r} is a folder; only hub models have a revision")
-        if self.quantization == "fp8" and self.dtype != "bfloat16":
+        if self.offload == "disk" and self.shards > 1:
             raise ValueError(
-                f"quantization 'fp8' of model {self.path!r} needs dtype bfloat16, not {self.dtype}"
-            )
-        if self.shards < 1:
-            raise ValueError(f"shards {self.shards} of model {self.path!r}: at least 1")
-        for field in ("thinking_room", "end_loops"):
-            if getattr(self, field) < 0:
-                raise ValueError(
-                    f"{field} {getattr(self, field)} of model {self.path!r}: at least 0"
-                )
-        if self.quantization == "fp8" and self.shards > 1:
-            raise ValueError(
-                f"model {self.path!r}: quantization 'fp8' is for one device, not for "
-                f"{self.shards} shards; set one of the two back"
-            )
-        if self.offload == "disk" and (self.quantization == "fp8" or self.shards > 1):
-            other = "quantization 'fp8'" if self.quantization == "fp8" else f"{self.shards} shards"
-            raise ValueError(
-                f"model {self.path!r}: offload 'disk' is for one device and weights as they are "
-                f"stored, not for {other}; set one of the two back"
+                f"model {self.path!r}: offload 'disk' is for one device, not for {self.shards} "
+                "shards; set one of the two back"
             )
 
     def identity(self) -> Mapping[str, Any]:
         """The content hash of a folder, or the commit of a hub model, with what changes scores."""
         folder = local_folder(self.path)
         if folder is None:
-            commit = hub.commit(self.path, self.revision)
-            source, folder = {"commit": commit}, hub.template_folder(self.path, commit)
+            commit = hub_commit(self.path, self.revision)
+            source, folder = {"commit": commit}, template_folder(self.path, commit)
         else:
             check_folder(folder, self.path)
             source = {"content": content_hash(folder, self.path)}
@@ -170,8 +149,6 @@ class Checkpoint:
             further["thought_tags"] = list(self.thought_tags)
         if self.end_loops:
             further["end_loops"] = self.end_loops
-        if self.quantization != "none":
-            further["quantization"] = self.quantization
         if self.batch_invariant and self.dtype != "float32":
             further["batch_invariant"] = True
         return further
@@ -192,7 +169,6 @@ class Checkpoint:
             self.path,
             self.dtype,
             self.device,
-            self.quantization,
             self.offload,
             may_widen=not self._invariant,
         )
@@ -221,7 +197,7 @@ class Checkpoint:
     def _folder(self) -> Path:
         folder = local_folder(self.path)
         if folder is None:
-            folder = hub.fetched_folder(self.path, self.revision)
+            folder = fetched_folder(self.path, self.revision)
         else:
             check_folder(folder, self.path)
         check_libraries(folder, self.path)
@@ -231,3 +207,101 @@ class Checkpoint:
         from gauntlet.models.engine.tokens import load_tokens
 
         return load_tokens(folder, self.path, *self._format(folder), self.thought_tags)
+
+
+WANTED = ("*.json", "*.safetensors", "*.jinja", "*.txt", "tokenizer.model")
+TEMPLATES = (TOKENIZER_CONFIG, CHAT_TEMPLATE, f"{CHAT_TEMPLATES}/*.jinja")
+"""Files that may hold a chat template."""
+SECONDS = 10.0
+"""Timeout of a request to the hub."""
+
+
+def cached_folder(name: str, revision: str | None) -> Path | None:
+    """The complete local copy of the model, or None; the folder's name is the commit."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = Path(snapshot_download(hub_name(name), revision=revision, local_files_only=True))
+        check_folder(folder, name)
+    except (LocalEntryNotFoundError, ModelError):
+        return None
+    return folder
+
+
+def hub_commit(name: str, revision: str | None) -> str:
+    """The commit of `revision` (the main branch if None). Raises ModelError."""
+    folder = cached_folder(name, revision)
+    if folder is None:
+        return _ask(name, revision)
+    check_contents(folder, name)
+    return folder.name
+
+
+def check_contents(folder: Path, name: str) -> None:
+    """Raises ModelError if a file of the copy differs from what the hub sent. The hub's client
+    stores each file under its hash: SHA-256 for large files, git's for small ones."""
+    for file in model_files(folder, name):
+        blob = file.resolve()
+        if blob == file or len(blob.name) not in (40, 64):  # a copy without links: hash unknown
+            continue
+        if blob.name not in (file_hash(blob, name), git_hash(blob)):
+            raise ModelError(
+                f"model {name!r}: {file.name} in {folder} was changed since it was downloaded; "
+                "delete that folder to download it again, or give its path to play what is there"
+            )
+
+
+def fetched_folder(name: str, revision: str | None) -> Path:
+    """A complete local copy of the model, downloaded if necessary. Raises ModelError."""
+    folder = cached_folder(name, revision)
+    if folder:
+        return folder
+    folder = _download(name, _ask(name, revision), WANTED)
+    check_folder(folder, name)
+    return folder
+
+
+def template_folder(name: str, commit: str) -> Path:
+    """A local folder with that commit's chat templates, downloaded if necessary. Raises
+    ModelError."""
+    return cached_folder(name, commit) or _download(name, commit, TEMPLATES)
+
+
+def _download(name: str, commit: str, patterns: Sequence[str]) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        folder = snapshot_download(hub_name(name), revision=commit, allow_patterns=list(patterns))
+    except (HfHubHTTPError, OSError) as error:
+        raise ModelError(f"model {name!r} could not be downloaded: {_line(error)}") from error
+    return Path(folder)
+
+
+def _ask(name: str, revision: str | None) -> str:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError  # type: ignore[attr-defined]
+
+    try:
+        sha = HfApi().model_info(hub_name(name), revision=revision, timeout=SECONDS).sha
+    except HfHubHTTPError as error:
+        raise ModelError(
+            f"model {name!r}: the hub refused it: {_line(error)}{_remedy(name)}"
+        ) from error
+    except (OSError, HTTPError) as error:
+        raise ModelError(
+            f"model {name!r} is not on this machine and the hub cannot be reached: "
+            f"{_line(error)}{_remedy(name)}"
+        ) from error
+    if sha is None:
+        raise ModelError(f"model {name!r}: the hub names no commit for revision {revision!r}")
+    return sha
+
+
+def _remedy(name: str) -> str:
+    return "; fetch it: make real-models" if name.startswith(CACHED) else ""
+
+
+def _line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -12,8 +12,8 @@ from typing import Any
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import (
-    PLAIN,
     Detail,
+    Finish,
     Generate,
     Generation,
     Prompt,
@@ -21,6 +21,7 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    merge_samples,
     unless_plain,
 )
 
@@ -75,30 +76,21 @@ class FakeModel:
 
     def _write(self, request: Generate) -> Generation:
         samples = [self._sample(request, number) for number in range(request.n)]
-        (text, *others), lengths, details = zip(*samples, strict=True)
-        return Generation(
-            text,
-            _length(request.prompt),
-            sum(lengths),
-            tuple(others),
-            unless_plain(details),
-        )
+        return merge_samples(samples, request.n)
 
-    def _sample(self, request: Generate, number: int) -> tuple[str, int, Detail]:
-        """The text of one sample, its length in words and why it ended."""
+    def _sample(self, request: Generate, number: int) -> Generation:
         luck = [str(request.seed), *([str(number)] if number else [])]
         drawn = self._number(request.prompt.text, *(luck if request.temperature > 0 else ["0"]))
         texts = self.source.texts
-        said = _pick(texts, drawn) if texts else reply_in_form(request.prompt.text, drawn)
-        words = said.split()
-        kept = words[: request.max_tokens]
-        whole = " ".join(kept)
-        text = whole
+        reply = _pick(texts, drawn) if texts else reply_in_form(request.prompt.text, drawn)
+        words = reply.split()
+        shown = words[: request.max_tokens]
+        text = full = " ".join(shown)
         for stop in request.stop:
             text = text.partition(stop)[0]
-        if text != whole:
-            return text, len(kept), Detail("stop_string")
-        return text, len(kept), PLAIN if kept == words else Detail("length")
+        finish: Finish = "stop" if shown == words else "length"
+        details = unless_plain([Detail("stop_string" if text != full else finish)])
+        return Generation(text, _length(request.prompt), len(shown), details=details)
 
     def _number(self, *texts: str) -> float:
         """A number strictly between 0 and 1, determined by the seed and the texts."""
@@ -126,10 +118,12 @@ CODE = re.compile(r"(?:by code:|;) (\w+): ")
 def reply_in_form(prompt: str, share: float) -> str:
     """A reply in the format that the prompt shows. share: from 0 to 1, selects the move."""
     forms = {LEGAL: _move, FIGURE: _figure, OBJECT: _object, TAGGED: _between}
-    found = [(last, form) for at, form in forms.items() for last in [*at.finditer(prompt)][-1:]]
-    if not found:
+    forms_shown = [
+        (last, form) for at, form in forms.items() for last in [*at.finditer(prompt)][-1:]
+    ]
+    if not forms_shown:
         return _pick(_listed(prompt, "[A-Z]") or ["A"], share)
-    last, form = max(found, key=lambda pair: pair[0].start())
+    last, form = max(forms_shown, key=lambda pair: pair[0].start())
     return form(last, prompt, share)
 
 
@@ -165,9 +159,9 @@ def _between(form: re.Match[str], prompt: str, share: float) -> str:
 
 def _listed(prompt: str, under: str) -> list[str]:
     """The numbers or letters of the last list."""
-    found = re.findall(LISTED.format(under), prompt, re.MULTILINE)
-    first = max((at for at, one in enumerate(found) if one in ("1", "A")), default=0)
-    return found[first:]
+    marks = re.findall(LISTED.format(under), prompt, re.MULTILINE)
+    first = max((at for at, mark in enumerate(marks) if mark in ("1", "A")), default=0)
+    return marks[first:]
 
 
 def _pick(items: Sequence[str], share: float) -> str:

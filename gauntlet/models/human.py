@@ -81,8 +81,8 @@ class PersonModel(ABC):
         (prompt,) = request.prompts
         self.show(prompt)
         named = _names(prompt, request.choices)
-        while (chosen := named.get(_normalize(given := self.line(prompt.cue)))) is None:
-            self.refuse(f"{given!r} is not one of {', '.join(request.choices)}")
+        while (chosen := named.get(_normalize(typed := self.line(prompt.cue)))) is None:
+            self.refuse(f"{typed!r} is not one of {', '.join(request.choices)}")
         row = tuple(0.0 if choice == chosen else -math.inf for choice in request.choices)
         return Scores((row,), (_length(prompt),))
 

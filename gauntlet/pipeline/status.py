@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import psutil  # type: ignore[import-untyped]
+import psutil
 from rich.console import Group, RenderableType
 from rich.live import Live as Screen
 from rich.text import Text

@@ -149,13 +149,3 @@ def test_a_running_cluster_is_joined_by_its_token_and_left_running(
     assert last.startswith("gauntlet: launch.address=")
     assert "token" in last
     assert "Traceback" not in refused.stderr
-
-
-def test_where_no_cluster_is_the_message_says_so(tmp_path: Path) -> None:
-    new_token(tmp_path / "token")
-    refused = sweep(
-        tmp_path / "no", "launch=ray", "launch.address=127.0.0.1:1025",
-        f"launch.token_file={tmp_path / 'token'}",
-    )  # fmt: skip
-    assert refused.returncode == 2, refused.stderr
-    assert "launch.address=127.0.0.1:1025" in refused.stderr.strip().splitlines()[-1]

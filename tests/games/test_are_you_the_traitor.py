@@ -44,6 +44,7 @@ from gauntlet.games.are_you_the_traitor.state import (
     points,
     use_rings,
 )
+from gauntlet.games.capabilities import points_of
 from tests.games.cases import walk
 
 GAME = AreYouTheTraitor()
@@ -176,6 +177,11 @@ def test_a_ring_with_nobody_to_rob_is_kept_and_a_stolen_one_is_not_used_at_once(
     assert sorted(kind for pile in piles for kind in pile) == [RING]
     assert len(told) == 1
     assert points((0, 1, 2)) == 12
+
+
+def test_the_aim_is_to_win_whatever_is_needed_for_it() -> None:
+    """`points` is a setting of this game, not the name of what its seats collect."""
+    assert points_of(AreYouTheTraitor(points=10)) == ""
 
 
 def test_the_deck_lasts_for_the_highest_goal() -> None:

@@ -23,9 +23,8 @@ from gauntlet.models.api import batching
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.jobs import JOBS
 from gauntlet.models.api.ledger import JOB_SECONDS
-from gauntlet.models.api.openai import OpenAI
+from gauntlet.models.api.openai import BATCH_SLOTS, OpenAI
 from gauntlet.models.api.remote import Remote
-from gauntlet.models.api.settings import BATCH_SLOTS
 from gauntlet.models.base import Concurrent, Generate, Generation, Prompt, Score
 from tests.api import KEY, Stage
 from tests.batches import BatchServer, echo, until
@@ -152,7 +151,7 @@ def test_what_fails_in_a_job_is_asked_again_and_what_is_refused_is_not(
 def test_a_request_that_always_expires_is_given_up(world: Worlds, endpoint: str) -> None:
     here = world(endpoint)
     here.server.fate = lambda job, place, body: "expired"
-    with pytest.raises(Stopped, match=r"it goes on failing .*the same command continues"):
+    with pytest.raises(Stopped, match=r"the same command continues"):
         here.open().answer(ASKS[:1])
     assert len(here.server.jobs) == batching.MOST_JOBS
 
@@ -166,9 +165,7 @@ def test_a_killed_run_is_resumed_by_the_name_of_its_job(world: Worlds, endpoint:
         until(lambda: any(job.looks for job in here.server.jobs.values()), 60)
         other.send_signal(signal.SIGKILL)
     assert "go on at the server: 1, of 12 requests" in here.source().account()
-    with pytest.raises(
-        Stopped, match=r"the reply is due in the batch job job_0; set model.batch=t"
-    ):
+    with pytest.raises(Stopped, match=r"job_0; set model.batch=true"):
         here.open(batch=False).answer(ASKS[:1])
     here.server.done.set()
     model = here.open()
@@ -207,7 +204,7 @@ def test_a_cap_counts_half_the_price(world: Worlds, endpoint: str) -> None:
     bound = most.prompt * (1.25 if stores else 1) + most.written
     paid = READ + WRITTEN + (0.25 * 3 if stores else 0)  # text taken into a cache costs more
     here.open()
-    with pytest.raises(Stopped, match=r"m at http.*, batch: the spending cap of .* is reached"):
+    with pytest.raises(Stopped, match=r"spending cap"):
         here.open(**prices, cap=paid + 0.49 * bound).answer(ASKS)
     assert not here.server.jobs
     model = here.open(**prices, cap=paid + 2.1 * bound)
@@ -248,7 +245,7 @@ def test_results_that_are_too_long_are_counted_and_not_asked_again(
     here.server.pad = 4_000_000
     model = here.open()
     for _ in range(2):
-        with pytest.raises(Stopped, match=r"the results of its job job_0 are broken off: it is lo"):
+        with pytest.raises(Stopped, match=r"job_0 are broken off"):
             model.answer(ASKS)
     assert len(here.server.jobs) == 1
     assert model.spending().unsure.written == 8 * len(ASKS)
@@ -302,7 +299,7 @@ def test_a_job_that_fails_as_a_whole_costs_nothing(world: Worlds) -> None:
     here = world("chat")
     here.server.broken = f"no such model for {KEY}"
     model = here.open()
-    with pytest.raises(Stopped, match=r"refused \(400: no such model for \[key\]\)"):
+    with pytest.raises(Stopped, match=r"400: .* \[key\]"):
         model.answer(ASKS)
     assert model.spending().unsure.prompt == 0
 
@@ -311,7 +308,7 @@ def test_a_server_without_batch_jobs(world: Worlds) -> None:
     here = world("chat")
     model = here.open()
     here.server.faults = [("files", 404)]
-    with pytest.raises(Stopped, match=r"no batch jobs, set model.batch=false"):
+    with pytest.raises(Stopped, match=r"set model.batch=false"):
         model.answer(ASKS)
     assert model.spending().unsure.prompt == 0
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import response_limits, retry
+from gauntlet.models.api import retry, sending
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
@@ -107,87 +108,20 @@ def test_a_models_own_tags_of_thoughts(tmp_path: Path) -> None:
 
 THINKS = Piece(thoughts="I weigh.")
 NO_TEXT = Piece(("",), "length", "I weigh")
-CASES: dict[str, tuple[tuple[str, ...], Piece, str, Detail]] = {
-    "01 thoughts and text": (TALKING, THINKS, "blue", Detail(thoughts="I weigh.")),
-    "02 tags": (
-        ("chat", "completions"),
-        Piece(("<think>I weigh.</think>\n", "blue")),
-        "blue",
-        Detail(thoughts="I weigh."),
-    ),
-    "02 tags without an end": (
-        ("chat", "completions"),
-        Piece(("<think>I weigh",), "length"),
-        "",
-        Detail("length", "I weigh"),
-    ),
-    "02 other tags": (
-        ALL,
-        Piece(('<thought>could play {"action":"2"} but no</thought>', '{"action":"1"}')),
-        '{"action":"1"}',
-        Detail(thoughts='could play {"action":"2"} but no'),
-    ),
-    "02 harmony's channels": (
-        ALL,
-        Piece(
-            (
-                "<|channel|>analysis<|message|>I weigh.<|end|>",
-                "<|start|>assistant<|channel|>final<|message|>blue<|return|>",
-            )
-        ),
-        "blue",
-        Detail(thoughts="I weigh."),
-    ),
-    "02 harmony without its tokens": (
-        ALL,
-        Piece(("analysisI weigh.assistant", "finalblue")),
-        "blue",
-        Detail(thoughts="I weigh."),
-    ),
-    "03 no opening tag": (
-        ("chat", "completions"),
-        Piece(("I weigh.</think>", "blue")),
-        "blue",
-        Detail(thoughts="I weigh."),
-    ),
-    "04 text in parts": (ALL, Piece(("bl", "ue")), "blue", Detail()),
-    "05 no content": (("chat",), Piece(("",), "length"), "", Detail("length")),
-    "12 a stop string": (
-        ("chat", "messages"),
-        Piece(("blue ",), "stop_string"),
-        "blue ",
-        Detail("stop_string"),
-    ),
-    "15 thoughts only": (TALKING, NO_TEXT, "", Detail("length", "I weigh")),
-    "16 cut text": (ALL, Piece(("bl",), "length"), "bl", Detail("length")),
-    "17 refused": (
-        ("chat", "responses"),
-        Piece(("",), "refused", refusal="I will not."),
-        "",
-        Detail("refused", refusal="I will not."),
-    ),
-    "17 refused in the middle": (
-        ("messages",),
-        Piece(("bl",), "refused", refusal="Against the rules."),
-        "bl",
-        Detail("refused", refusal="Against the rules."),
-    ),
-    "18 filtered": (
-        ("chat", "completions", "responses", "gemini"),
-        Piece(("bl",), "filtered"),
-        "bl",
-        Detail("filtered"),
-    ),
-    "18 broken off": (("chat", "gemini"), Piece(("",), "failed"), "", Detail("failed")),
-    "20 a tool": (TALKING, Piece(("",), "tool"), "", Detail("tool")),
-    "21 paused": (("messages", "gemini"), Piece(("bl",), "paused"), "bl", Detail("paused")),
-    "22 context": (("messages",), Piece(("bl",), "context"), "bl", Detail("context")),
-    "23 a new reason": (ALL, Piece(("bl",), "unknown"), "bl", Detail("unknown")),
-}
+LINES = Path(__file__).with_name("conformance.jsonl").read_text(encoding="utf-8").splitlines()
+CASES: list[Body] = [json.loads(line) for line in LINES]
+"""What a reply holds in no protocol, and what is kept of it; or an error, and the cure it names."""
 ROWS = [
-    pytest.param(dialect, *CASES[case][1:], id=f"{case}-{dialect}")
+    pytest.param(
+        dialect,
+        Piece(**{**case["piece"], "texts": tuple(case["piece"].get("texts", ("blue",)))}),
+        case["text"],
+        Detail(**case["detail"]),
+        id=f"{case['case']}-{dialect}",
+    )
     for case in CASES
-    for dialect in CASES[case][0]
+    if "piece" in case
+    for dialect in (ALL if case["dialects"] == "all" else case["dialects"])
 ]
 
 
@@ -201,7 +135,7 @@ def test_every_reply_is_kept_with_its_end(
         (reply,) = model.answer([WRITE])
         assert model.answer([WRITE]) == [reply], "the same from the cache"
     assert reply.text == text
-    assert replace(reply.detail(), returned="") == detail
+    assert structs.replace(reply.detail(), returned="") == detail
     assert len(seen.bodies) == 1
     path = VENDORS[dialect].stream_path if stream else ""
     assert {path for path, _, _ in seen.requests} == {path or VENDORS[dialect].path}
@@ -607,162 +541,21 @@ def test_a_response_that_failed_for_good_is_reported(tmp_path: Path) -> None:
 
 # Stops, and names the setting.
 
-BEYOND = (
-    "This model's maximum context length is 4096 tokens. However, you requested 4396 tokens (300 "
-    "in the messages, 4096 in the completion)."
-)
-NO_ENDPOINT = {"error": "Unexpected endpoint or method. (POST /chat/completions)"}
-STOPS: dict[str, tuple[str, Canned, str]] = {
-    "30 temperature-chat": (
-        "chat",
-        refusal(
-            "chat",
-            *(400, "'temperature' does not support 0 with this model. Only 1 is supported."),
-            field="temperature",
-            kind="unsupported_value",
+STOPS = [
+    pytest.param(
+        case["dialect"],
+        Canned(
+            case["body"].encode() if isinstance(case["body"], str) else case["body"], case["status"]
         ),
-        r"set model\.temperature=omit$",
-    ),
-    "30 temperature-no code": (
-        "responses",
-        refusal("responses", 400, "Unsupported parameter: temperature", field="temperature"),
-        r"set model\.temperature=omit$",
-    ),
-    "30 temperature-messages": (
-        "messages",
-        refusal("messages", 400, "temperature: not permitted", kind="invalid_request_error"),
-        r"set model\.temperature=omit$",
-    ),
-    "31 limit-chat": (
-        "chat",
-        refusal(
-            "chat",
-            *(400, "'max_tokens' is not supported here. Use 'max_completion_tokens' instead."),
-            field="max_tokens",
-        ),
-        r"set model\.limit=max_completion_tokens$",
-    ),
-    "31 limit-old server": (
-        "chat",
-        refusal("chat", 400, "Unrecognized request argument supplied: max_completion_tokens"),
-        r"set model\.limit=max_tokens$",
-    ),
-    "31 limit-too small": (
-        "responses",
-        refusal("responses", 400, "'max_output_tokens': below minimum", field="max_output_tokens"),
-        r"change model\.thinking_room",
-    ),
-    **{
-        f"31 limit beyond the context-{one}": (
-            one,
-            refusal(one, 400, BEYOND),
-            r"refused \(400: .*\); change model\.thinking_room, .*prompt\.max_tokens$",
-        )
-        for one in ALL
-    },
-    "31 limit-code": (
-        "chat",
-        refusal("chat", 400, BEYOND, kind="context_length_exceeded", field="messages"),
-        r"change model\.thinking_room",
-    ),
-    "32 effort-chat": (
-        "chat",
-        refusal("chat", 400, "'xhigh' is not one of low, high", field="reasoning_effort"),
-        r"change model\.effort$",
-    ),
-    "32 effort-messages": (
-        "messages",
-        refusal("messages", 400, "output_config.effort: not supported by this model"),
-        r"change model\.effort$",
-    ),
-    "32 effort-gemini": (
-        "gemini",
-        refusal("gemini", 400, "Thinking level is not supported for this model."),
-        r"change model\.effort$",
-    ),
-    "32 budget-gemini": (
-        "gemini",
-        refusal("gemini", 400, "Thinking budget 7 is out of range."),
-        r"change model\.thinking_budget$",
-    ),
-    **{
-        f"33 key-{one}": (
-            one,
-            refusal(one, 401, "who are you?"),
-            rf"the key in the variable {VENDORS[one].key} is not accepted \(401: who are you\?\)",
-        )
-        for one in ALL
-    },
-    "33 key-gemini says 400": (
-        "gemini",
-        refusal("gemini", 400, "API key not valid.", kind="INVALID_ARGUMENT"),
-        r"the key in the variable GEMINI_API_KEY is not accepted",
-    ),
-    "33 key-under 200": (
-        "chat",
-        Canned({"error": {"message": "who are you?", "code": 401}}),
-        r"is not accepted \(401: who are you\?\)",
-    ),
-    "34 quota-chat": (
-        "chat",
-        refusal("chat", 429, "You exceeded your quota", kind="insufficient_quota"),
-        r"the account's quota is used up \(429: You exceeded your quota\)$",
-    ),
-    "34 402-messages": (
-        "messages",
-        refusal("messages", 402, "pay first", kind="billing_error"),
-        r"the account's quota is used up \(402: pay first\)$",
-    ),
-    "34 402-chat": ("chat", refusal("chat", 402, "Insufficient Balance"), r"quota is used up"),
-    "35 404-chat": ("chat", refusal("chat", 404, "no such model"), r"; it has: m-1, m-2$"),
-    "35 404-messages": ("messages", refusal("messages", 404, "no"), r"; it has: m-1, m-2$"),
-    "35 404-gemini": ("gemini", refusal("gemini", 404, "no"), r"; it has: m-1, m-2$"),
-    "43 region-chat": (
-        "chat",
-        refusal("chat", 403, "no", kind="unsupported_country_region_territory"),
-        r"does not serve this region \(403: no\)$",
-    ),
-    "43 region-gemini": (
-        "gemini",
-        refusal("gemini", 400, "User location is not supported for the API use."),
-        r"does not serve this region \(400: User location",
-    ),
-    "44 endpoint-chat": ("chat", Canned(NO_ENDPOINT), r"not found \(Unexpected .*; it has: m-1"),
-    "44 page-chat": ("chat", Canned(b"<html>Blocked", 403), r"refused \(403: <html>Blocked\)$"),
-    "45 seed-chat": (
-        "chat",
-        refusal("chat", 400, "Extra inputs are not permitted", field="seed"),
-        r"set model\.extra_body=\{seed:null\}$",
-    ),
-    "45 stop-under 200": (
-        "chat",
-        Canned({"error": "Unsupported parameter: 'stop'"}),
-        r"set model\.extra_body=\{stop:null\}$",
-    ),
-    "45 JSON-chat": (
-        "chat",
-        refusal("chat", 400, "'response_format.type' must be 'json_schema' or 'text'"),
-        r"set model\.extra_body=\{response_format:null\}$",
-    ),
-    "45 JSON-gemini": (
-        "gemini",
-        refusal("gemini", 400, "JSON mode is not enabled for models/gemma-3-27b-it"),
-        r"set model\.extra_body=\{generationConfig:\{responseMimeType:null\}\}$",
-    ),
-    "45 system-chat": (
-        "chat",
-        refusal("chat", 500, "Jinja Exception: System role not supported"),
-        r"set model\.system_role=false$",
-    ),
-    "45 system-gemini": (
-        "gemini",
-        refusal("gemini", 400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
-        r"set model\.system_role=false$",
-    ),
-}
+        case["cure"],
+        id=case["case"],
+    )
+    for case in CASES
+    if "cure" in case
+]
 
 
-@pytest.mark.parametrize(("dialect", "canned", "line"), STOPS.values(), ids=STOPS.keys())
+@pytest.mark.parametrize(("dialect", "canned", "line"), STOPS)
 def test_what_stops_names_the_setting(
     tmp_path: Path, dialect: str, canned: Canned, line: str
 ) -> None:
@@ -835,9 +628,9 @@ def endless(vendor: Vendor) -> Behaviour:
 def test_37_a_stream_ends_at_its_bytes(
     tmp_path: Path, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_limits, "SPARE", 1 << 16)
+    monkeypatch.setattr(sending, "SPARE", 1 << 16)
     with loaded(dialect, tmp_path, endless(VENDORS[dialect]), stream=True) as (model, seen):
-        with pytest.raises(ModelError, match="its reply is broken off: it is longer than"):
+        with pytest.raises(ModelError, match="broken off"):
             model.answer([WRITE])
         assert model.spending().unsure.written == WRITE.max_tokens
     assert len(seen.bodies) == 1
@@ -885,7 +678,7 @@ def test_37_a_stream_without_a_byte_is_given_up(tmp_path: Path) -> None:
 def test_38_a_gzip_bomb(
     tmp_path: Path, dialect: str, stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_limits, "SPARE", 1 << 16)
+    monkeypatch.setattr(sending, "SPARE", 1 << 16)
     with (
         loaded(dialect, tmp_path, bomb("gzip", 16), stream=stream) as (model, _),
         pytest.raises(ModelError, match="its reply is broken off"),
@@ -909,53 +702,7 @@ def test_39_without_counts_the_most_is_booked(tmp_path: Path, dialect: str, stre
 
 # The table of all this in docs/servers.md.
 
-TITLES = {
-    1: ("thoughts beside the text", "kept apart, unfolded in replay and pages"),
-    2: ("thoughts in the text: tags or channels", "kept apart, also without an end"),
-    3: ("`</think>` that nothing opened", "kept apart"),
-    4: ("text in several parts", "joined"),
-    5: ("no content", "`truncated`"),
-    6: ("hidden thoughts", "go back with the next turn"),
-    7: ("signed thoughts", "go back unchanged"),
-    8: ("thoughts that are counted", "tokens, cost and caps include them"),
-    9: ("cached tokens", "counted, at their own price"),
-    10: ("several samples", "all kept, in one request or several"),
-    11: ("JSON asked for", "the protocol's own setting"),
-    12: ("a stop string", "cut, wherever the server leaves it"),
-    13: ("a stream", "equals the whole reply"),
-    14: ("pings in a stream", "ignored"),
-    15: ("thoughts only", "`truncated`"),
-    16: ("text cut by the limit", "used if it holds an answer, else `truncated`"),
-    17: ("a refusal", "`refused`, its words kept"),
-    18: ("text withheld or broken off", "`filtered`, `failed`"),
-    19: ("a flagged prompt, refused or blocked", "`filtered`"),
-    20: ("a tool call", "`tool`"),
-    21: ("a pause", "`paused`"),
-    22: ("a full context", "`context`"),
-    23: ("a reason that is not listed", "`unknown`"),
-    24: ("429 with a time to wait", "asked again after it"),
-    25: ("529, overloaded", "asked again"),
-    26: ("408, 409, 503, or told to retry", "asked again"),
-    27: ("a stream that breaks off or lacks its end", "asked again, perhaps billed"),
-    28: ("an error within a stream", "asked again, perhaps billed"),
-    29: ("an error under status 200", "asked again"),
-    30: ("no temperature allowed", "stops: `model.temperature=omit`"),
-    31: ("a limit of another name, or beyond the context", "stops, names the setting"),
-    32: ("an unknown effort or budget", "stops: `model.effort`, `model.thinking_budget`"),
-    33: ("a wrong key", "stops, names the key's variable"),
-    34: ("no quota left", "stops"),
-    35: ("an unknown model", "stops, lists those of the server"),
-    36: ("no or fewer log-probabilities", "stops: `model.scores=sampled`, `model.top`"),
-    37: ("a stream without end, or silent", "given up"),
-    38: ("a reply that unpacks to gigabytes", "given up"),
-    39: ("no token counts", "the most is booked"),
-    40: ("batch jobs", "resumed by their ids, half price"),
-    41: ("counts without the thoughts, but in the total", "the total counts"),
-    42: ("an empty turn of the model, asked about again", "is not sent"),
-    43: ("a refused region", "stops, blames no key"),
-    44: ("another server or page than expected", "stops, names the address"),
-    45: ("no seed, stop string, JSON or system text allowed", "stops, names the setting"),
-}
+TITLES = {case["number"]: (case["title"], case["outcome"]) for case in CASES if "number" in case}
 ONLY = {"test_19_a_blocked_prompt": "gemini", "test_04_a_content_of_typed_parts": "chat"}
 PINGS = range(1, 24)
 """Cases whose streams have pings."""

@@ -126,7 +126,7 @@ def test_a_refused_decision_is_one_line(tmp_path: Path) -> None:
     settings = {"endpoint": "chat", "scores": "decisions"}
     with (
         scoring(tmp_path, Canned(refused), **settings) as (model, _),
-        pytest.raises(ModelError, match=r"it answers a decision with a refusal$"),
+        pytest.raises(ModelError, match=r"a refusal$"),
     ):
         model.answer([SCORE])
 

@@ -16,8 +16,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gauntlet.models.base import Prompt, Score
-from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import files, hub, local
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
+from gauntlet.models.engine import files, local
 from tests.models.conftest import refusal
 
 ASK = Score((Prompt("Rules.\n", "Hand: red 1\n", "Answer:"),), ("A", "B"))
@@ -62,8 +62,6 @@ def test_identity_tells_of_what_rounds_differently_and_only_then(checkpoint_fold
     assert Checkpoint(path, batch_invariant=True).identity() == exact
     steady = Checkpoint(path, dtype="bfloat16", batch_invariant=True).identity()
     assert steady == {**half, "batch_invariant": True}
-    eight = Checkpoint(path, dtype="bfloat16", quantization="fp8").identity()
-    assert eight == {**half, "quantization": "fp8"}
 
 
 def test_a_network_is_loaded_once_however_it_is_asked(folder):
@@ -186,7 +184,7 @@ def test_weights_that_the_config_leaves_unused_are_named(folder, caplog):
 def test_a_missing_folder(path):
     text = refusal(Checkpoint(path))
     assert repr(path) in text
-    assert "give a folder, or a hub model as organisation/name" in text
+    assert "organisation/name" in text
 
 
 def test_a_hub_model_that_is_not_here_fails_fast(tmp_path, monkeypatch):
@@ -196,7 +194,7 @@ def test_a_hub_model_that_is_not_here_fails_fast(tmp_path, monkeypatch):
     source = Checkpoint("meta-llama/Llama-3.2-1B")
     for step in ("identity", "load"):
         text = refusal(source, step)
-        assert "is not on this machine and the hub cannot be reached" in text
+        assert "the hub cannot be reached" in text
     assert time.monotonic() - started < 5
 
 
@@ -234,7 +232,7 @@ def test_a_hub_model_that_was_changed_on_this_machine_is_refused(folder, tmp_pat
 def test_half_a_download_does_not_count_as_here(folder, monkeypatch):
     (folder / "model.safetensors").unlink()
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(folder))
-    assert hub.cached_folder("some/model", None) is None
+    assert cached_folder("some/model", None) is None
 
 
 @pytest.mark.parametrize(
@@ -243,22 +241,12 @@ def test_half_a_download_does_not_count_as_here(folder, monkeypatch):
         ({"dtype": "int4"}, "allowed are float32, bfloat16, float16"),
         ({"engine": "fast"}, "allowed are packed, reference"),
         ({"device": "tpu"}, "allowed are auto, cpu, cuda"),
-        ({"quantization": "int4"}, "allowed are none, fp8"),
-        ({"quantization": "fp8"}, "needs dtype bfloat16, not float32"),
         ({"revision": "main"}, "only hub models have a revision"),
     ],
 )
 def test_settings_that_are_not_allowed(settings, expected, checkpoint_folder):
     with pytest.raises(ValueError, match=expected):
         Checkpoint(str(checkpoint_folder), **settings)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_fp8_without_a_device_for_it(checkpoint_folder):
-    source = Checkpoint(str(checkpoint_folder), dtype="bfloat16", quantization="fp8")
-    assert "needs a GPU of compute capability 8.9 or later, this is a CPU" in refusal(
-        source, "load"
-    )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -299,3 +287,16 @@ def test_a_file_that_changes_while_it_is_hashed(folder, monkeypatch):
 
     monkeypatch.setattr(hashlib, "file_digest", meanwhile)
     assert "changes while it is read" in refusal(Checkpoint(str(folder)))
+
+
+@pytest.mark.parametrize("name", files.FETCHED)
+def test_without_cache_and_network_one_line_says_what_to_do(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert refusal(Checkpoint(f"cache:{name}")).endswith("; fetch it: make real-models")
+
+
+def test_without_cache_the_hubs_copy_is_played(tmp_path, checkpoint_folder, monkeypatch):
+    snapshot = shutil.copytree(checkpoint_folder, tmp_path / ("0" * 40))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda name, **_: str(snapshot))
+    assert Checkpoint("cache:smollm2_135m").identity()["commit"] == "0" * 40

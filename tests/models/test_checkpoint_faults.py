@@ -179,16 +179,14 @@ def test_a_file_for_a_folder(file, why, folder):
 
 def test_a_tokenizer_that_is_larger_than_the_network(folder):
     edited(vocab_size=375)(folder)
-    with pytest.raises(
-        ModelError, match="its tokenizer has 376 tokens, its network 375; they do n"
-    ):
+    with pytest.raises(ModelError, match="376 tokens, its network 375"):
         Checkpoint(str(folder)).check_choices(())
 
 
 def test_a_tokenizer_that_is_far_smaller_than_the_network_is_told(folder, caplog):
     edited(vocab_size=4000)(folder)
     Checkpoint(str(folder)).check_choices(())
-    assert "its tokenizer has 376 tokens, its network 4,000; do they bel" in caplog.messages[0]
+    assert "376 tokens, its network 4,000" in caplog.messages[0]
 
 
 @pytest.mark.parametrize("engine", ["packed", "reference"])
@@ -198,7 +196,7 @@ def test_a_token_beyond_the_network_is_named(engine, folder):
     tokenizer.save_pretrained(folder)
     model = Checkpoint(str(folder), engine=engine).load()
     for request in (ASK, Generate(ASK.prompts[0], 3)):
-        with pytest.raises(ModelError, match="its network has 376 tokens, and none for 'red 1'"):
+        with pytest.raises(ModelError, match=r"376 tokens.*'red 1'"):
             model.answer([request])
     green = Prompt("Rules.\n", "Hand: green 2\n", "Answer:")
     assert model.answer([Score((green,), ("A", "B"))])
@@ -217,7 +215,7 @@ def scaled_by(folder: Path, weight: str, factor: float, row: int | None = None) 
 def test_a_layer_that_overflows_is_named_before_anything_is_played(engine, folder):
     scaled_by(folder, "model.layers.1.mlp.down_proj.weight", 1e6)
     half = Checkpoint(str(folder), dtype="float16", engine=engine)
-    assert "not finite in float16; use bfloat16 or float32" in refusal(half, "load")
+    assert "use bfloat16 or float32" in refusal(half, "load")
     for dtype in ("bfloat16", "float32"):
         (reply,) = Checkpoint(str(folder), dtype=dtype, engine=engine).load().answer([ASK])
         assert all(math.isfinite(logprob) for logprob in reply.logprobs[0])
@@ -227,7 +225,7 @@ def test_a_layer_that_overflows_is_named_before_anything_is_played(engine, folde
 def test_damaged_weights_are_named_before_anything_is_played(engine, folder):
     scaled_by(folder, "model.norm.weight", math.nan)
     damaged = Checkpoint(str(folder), engine=engine)
-    assert "not finite in float32; are its weights damaged?" in refusal(damaged, "load")
+    assert "are its weights damaged?" in refusal(damaged, "load")
 
 
 @pytest.mark.parametrize("way", ["Flat", "General", "Portable", "reference"])
@@ -245,7 +243,7 @@ def test_logits_that_some_texts_make_infinite(way, folder, monkeypatch):
         assert type(model._scorer.engine).__name__ == way
     zed = Prompt("Rules.\n", "Hand: Z\n", "Answer:")
     for request in (Score((zed,), ("A", "B")), Generate(zed, 3), Generate(zed, 3, 1.0)):
-        with pytest.raises(ModelError, match="its logits are not finite in float32"):
+        with pytest.raises(ModelError, match="not finite in float32"):
             model.answer([request])
     assert model.answer([ASK, Generate(ASK.prompts[0], 3)])
 
@@ -271,11 +269,9 @@ def test_a_network_without_weights_has_a_chance_for_every_choice(folder):
 
 
 def test_chat_without_a_template(checkpoint_folder):
-    assert "has no chat template; set chat to false" in refusal(
-        Checkpoint(str(checkpoint_folder), chat=True), "load"
-    )
+    assert "set chat to false" in refusal(Checkpoint(str(checkpoint_folder), chat=True), "load")
 
 
 def test_choices_that_are_not_single_tokens(checkpoint_folder):
-    with pytest.raises(ModelError, match="'irreversible' is not a single token"):
+    with pytest.raises(ModelError, match="'irreversible'"):
         Checkpoint(str(checkpoint_folder)).check_choices(("A", "irreversible"))

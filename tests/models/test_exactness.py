@@ -126,10 +126,3 @@ def test_in_bfloat16_the_packed_scorer_is_no_further_from_the_truth(name, tokens
         packed = compared(exact, Packed(half, tokens, invariant).score(decisions))
         print(f"packed, batch_invariant={invariant}, {packed}")
         assert packed.differences.mean() < 1.25 * plain.differences.mean()
-
-
-def test_the_stored_decisions_are_real_and_of_many_sizes():
-    asked = [turn.decision for turn in stored() if turn.decision]
-    assert len(asked) > 250
-    assert len({len(decision.prompts) for decision in asked}) >= 6
-    assert len({prompt.text for decision in asked for prompt in decision.prompts}) > 700

@@ -11,9 +11,8 @@ import torch
 
 from gauntlet.models.base import Score
 from gauntlet.models.engine import general
-from gauntlet.models.engine.general import General
+from gauntlet.models.engine.general import General, Portable
 from gauntlet.models.engine.packed import Packed
-from gauntlet.models.engine.portable import Portable
 from tests.models.conftest import MakeCheckpoint, load, numbers
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {

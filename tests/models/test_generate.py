@@ -16,8 +16,7 @@ from gauntlet.models.base import Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine import kv_cache, writing
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.sampling import choose, cut_at
-from gauntlet.models.engine.text import Text, loops
+from gauntlet.models.engine.text import Text, choose, loops
 from gauntlet.models.engine.tokens import load_tokens
 from gauntlet.models.engine.writing import Writing
 
@@ -234,35 +233,6 @@ def test_a_loop_is_an_exact_repetition_of_a_short_part(period, loop):
     assert loops(written, 64) is (period <= 32)
 
 
-def test_equal_greedy_requests_are_written_once(checkpoint_folder, monkeypatch):
-    local = Checkpoint(str(checkpoint_folder)).load()
-    asks = [Generate(PROMPT, 12, seed=seed) for seed in range(6)]
-    rows, step = [], local._scorer.engine.step
-    monkeypatch.setattr(
-        local._scorer.engine,
-        "step",
-        lambda tokens, places, *rest: (
-            rows.append((places > 0).sum()) or step(tokens, places, *rest)
-        ),
-    )
-    assert len(set(local.answer(asks))) == 1
-    assert max(rows) == 1
-
-
-def test_a_shared_static_part_is_read_once(local, monkeypatch):
-    asks = [Generate(Prompt("Shared rules.\n", f"Hand {n}\n"), 2) for n in range(5)]
-    other = Prompt("Other rules.\n", "Hand 1\n" * 5)
-    local.answer([Generate(other, 9), Score((other,), ("A", "B"))])  # checks its paths first
-    read = []
-    keys_values = local._scorer.engine.keys_values
-    monkeypatch.setattr(
-        local._scorer.engine, "keys_values", lambda text: read.append(text) or keys_values(text)
-    )
-    local.answer(asks)
-    local.answer([Score((asks[0].prompt,), ("A", "B"))])
-    assert len(read) == 1
-
-
 def test_out_of_memory_halves_what_is_written_at_once(local, monkeypatch, caplog):
     asks = mixed_asks()
     expected = local.answer(asks)
@@ -285,11 +255,6 @@ def test_a_stop_string_ends_the_text_and_is_left_off(local):
     assert stopped.text == whole.text[: whole.text.index(stop)]
     assert stopped.tokens < whole.tokens
     assert (whole.finishes, stopped.finishes) == (("length",), ("stop_string",))
-
-
-def test_cut_at_takes_the_first_stop_string():
-    assert cut_at("one two three", ("three", "two")) == ("one ", True)
-    assert cut_at("one", ("two",)) == ("one", False)
 
 
 def test_tokens_are_drawn_by_their_chances():
@@ -420,7 +385,7 @@ def test_thinking_room_comes_on_top(checkpoint_folder):
     assert more == long
     assert none.tokens == 0
     assert roomy.identity() == {**plain.identity(), "thinking_room": 7}
-    with pytest.raises(ValueError, match="thinking_room -1 of model 'x': at least 0"):
+    with pytest.raises(ValueError, match=r"thinking_room -1 .* at least 0"):
         Checkpoint("x", thinking_room=-1)
 
 

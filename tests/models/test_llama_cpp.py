@@ -20,27 +20,18 @@ from typing import Any
 
 import pytest
 
-from gauntlet.common.errors import ModelError, Stopped, UserError
+from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
-from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
-from gauntlet.models.llama_cpp.client import Client
-from gauntlet.models.llama_cpp.local_server import LocalServer
+from gauntlet.models.llama_cpp.client import Client, LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
-from gauntlet.models.real import unpack_gguf
 from gauntlet.models.thoughts import KNOWN, thoughts_of
-from tests.gguf_files import POSITIONS, SMOLLM2, TEMPLATE, write_gguf
+from tests.gguf_files import POSITIONS, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(
     not (find_spec("xllamacpp") and find_spec("gguf")), reason="the extra gguf is not installed"
 )
-real = [
-    pytest.mark.real,
-    installed,
-    pytest.mark.skipif(not SMOLLM2.is_file(), reason="no SmolLM2 in the cache: make test-real"),
-]
-
 RULES = "Rules: take a letter.\n"
 QUESTION = Prompt(RULES, "A: one, B: two. Which?\n", "Answer:")
 LETTERS = ("A", "B", "C")
@@ -80,24 +71,6 @@ def test_scores_are_of_the_whole_vocabulary(model: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(answers, "FIRST", 1)
     assert scores(model, QUESTION).logprobs[0] == pytest.approx(whole.logprobs(spelt), abs=1e-4)
     assert scores(model, QUESTION).tokens == (whole.tokens,)
-
-
-@installed
-def test_a_file_unpacked_for_our_engine_scores_the_same(tmp_path: Path) -> None:
-    """Up to the rounding of llama.cpp, which keeps keys and values in 16 bits."""
-    file = write_gguf(tmp_path / "tiny.gguf")
-    with closing(source(file).load()) as model:
-        theirs = scores(model, QUESTION)
-    assert unpack_gguf(file) == tmp_path / "tiny"
-    ours = scores(Checkpoint(str(tmp_path / "tiny")).load(), QUESTION)
-    assert ours.logprobs[0] == pytest.approx(theirs.logprobs[0], abs=0.05)
-    assert ours.tokens == theirs.tokens
-    with pytest.raises(UserError, match="is there already"):
-        unpack_gguf(tmp_path / "tiny.gguf")
-    other = write_gguf(tmp_path / "odd.gguf", architecture="rwkv9")
-    with pytest.raises(UserError, match="transformers cannot unpack it: GGUF model with arch"):
-        unpack_gguf(other)
-    assert not (tmp_path / "odd").exists()
 
 
 @installed
@@ -141,22 +114,10 @@ def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> 
         source(write_gguf(tmp_path / "nan.gguf", damaged=True)).load()
 
 
-def test_what_is_no_gguf_file_is_named(tmp_path: Path, checkpoint_folder: Path) -> None:
-    pointer = tmp_path / "pointer.gguf"
-    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
-    for path, why in (
-        (pointer, "is a pointer of Git LFS"),
-        (checkpoint_folder, "is a folder; it must be a GGUF file; model=hf plays this folder"),
-        (tmp_path, "is a folder; it must be a GGUF file"),
-    ):
-        with pytest.raises(ModelError, match=f"{why}"):
-            source(path).identity()
-
-
 @installed
 def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
     made = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
-    with pytest.raises(ModelError, match=r"its chat template .*; set chat to false$"):
+    with pytest.raises(ModelError, match=r"; set chat to false$"):
         source(made).load()
 
 
@@ -194,7 +155,7 @@ def test_a_choice_that_is_not_listed_has_a_ceiling(
 @installed
 def test_a_choice_of_several_tokens_is_refused(file: Path) -> None:
     source(file).check_choices(LETTERS)
-    with pytest.raises(ModelError, match="choice 'Maybe' is not a single token of model"):
+    with pytest.raises(ModelError, match="'Maybe'"):
         source(file).check_choices(("A", "Maybe"))
 
 
@@ -288,7 +249,7 @@ def test_the_identity_is_the_content(file: Path, tmp_path: Path) -> None:
 def test_auto_takes_the_file_s_own_template(file: Path, tmp_path: Path) -> None:
     plain = write_gguf(tmp_path / "plain.gguf")
     assert [source(one).identity()["chat"] for one in (file, plain)] == [True, False]
-    with pytest.raises(ModelError, match="has no chat template; set chat to auto or false"):
+    with pytest.raises(ModelError, match="set chat to auto or false"):
         source(plain, chat=True).identity()
 
 
@@ -296,7 +257,7 @@ def test_auto_takes_the_file_s_own_template(file: Path, tmp_path: Path) -> None:
 def test_a_file_in_parts_is_all_of_them(file: Path, tmp_path: Path) -> None:
     first, second = (tmp_path / f"m-0000{n}-of-00002.gguf" for n in (1, 2))
     first.write_bytes(file.read_bytes())
-    with pytest.raises(ModelError, match=r"lacks its part m-00002-of-00002\.gguf"):
+    with pytest.raises(ModelError, match=r"m-00002-of-00002\.gguf"):
         source(first).identity()
     second.write_bytes(b"GGUF 1")
     before = source(first).identity()
@@ -304,13 +265,19 @@ def test_a_file_in_parts_is_all_of_them(file: Path, tmp_path: Path) -> None:
     assert source(first).identity() != before
 
 
-def test_a_missing_file_and_others_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_and_others_are_refused_in_one_line(
+    tmp_path: Path, checkpoint_folder: Path
+) -> None:
     text, short = tmp_path / "text.gguf", tmp_path / "short.gguf"
+    pointer = tmp_path / "pointer.gguf"
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
     text.write_text("hello")
     short.write_bytes(b"GGUF\x03\x00")
     for path, said in (
         (tmp_path / "none.gguf", "does not exist"),
         (tmp_path, "is a folder"),
+        (checkpoint_folder, "model=hf plays this folder"),
+        (pointer, "is a pointer of Git LFS"),
         (text, "is no GGUF file"),
         (short, "is truncated or damaged"),
     ):
@@ -326,7 +293,7 @@ def test_llama_cpp_s_own_reason_is_shown(file: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not within the file bounds"):
         source(cut).load()
     alien = write_gguf(tmp_path / "alien.gguf", architecture="zebra")
-    with pytest.raises(ModelError, match="unknown model architecture: 'zebra'"):
+    with pytest.raises(ModelError, match="'zebra'"):
         source(alien).load()
 
 
@@ -372,7 +339,7 @@ def test_a_running_server_gives_the_same_answers(
     server = LocalServer(str(file), 1, POSITIONS, 2)
     try:
         there = LlamaServer(server.address)
-        with pytest.raises(Stopped, match="it wants a key, in the variable LLAMA_API_KEY"):
+        with pytest.raises(Stopped, match=r"wants a key, .*LLAMA_API_KEY"):
             there.load()
         monkeypatch.setenv("LLAMA_API_KEY", server.key)
         there.check_choices(LETTERS)
@@ -445,7 +412,7 @@ def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyP
         assert LlamaServer(address, chat=False).load().slots == 3
     with (
         fake_server(lambda _: LOADING) as address,
-        pytest.raises(Stopped, match=r"still does not answer.*Loading model"),
+        pytest.raises(Stopped, match=r"Loading model"),
     ):
         LlamaServer(address, timeout=0.1).load()
 
@@ -453,7 +420,7 @@ def test_a_server_that_loads_its_model_is_waited_for(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("key", "line"),
     [
-        ("", "it wants a key, in the variable LLAMA_API_KEY"),
+        ("", "wants a key, .*LLAMA_API_KEY"),
         ("wrong", "it does not accept the key in the variable LLAMA_API_KEY"),
         ("se\ncret", "the variable LLAMA_API_KEY holds a space"),
         ("sécret", "the variable LLAMA_API_KEY holds a space"),
@@ -475,7 +442,7 @@ def test_a_key_that_is_missing_or_wrong_is_named(
 def test_another_server_is_named_as_such() -> None:
     with (
         fake_server(lambda _: (404, {"detail": "Not Found"})) as address,
-        pytest.raises(Stopped, match=r"not answered as by llama\.cpp's server.*model=openai"),
+        pytest.raises(Stopped, match=r"model=openai"),
     ):
         LlamaServer(address).load()
 
@@ -503,35 +470,10 @@ def test_why_a_text_ended(reply: dict[str, Any], finish: str) -> None:
 def test_thoughts_are_kept_apart() -> None:
     said = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
     draft = parse_draft(said, thoughts_of(None), KNOWN[0])
-    assert (draft.text, draft.detail.thoughts) == ("A", "I take A.")
+    assert (draft.text, draft.detail().thoughts) == ("A", "I take A.")
 
 
 def test_seeds_are_32_bits_and_differ() -> None:
     seeds = {seed_of(seed, sample) for seed in range(100) for sample in range(10)}
     assert len(seeds) == 1000
     assert max(seeds) < 2**32 - 1
-
-
-class TestReal:
-    """SmolLM2-135M-Instruct, with four-bit weights."""
-
-    pytestmark = real
-
-    def test_it_knows_the_next_letter(self) -> None:
-        with closing(source(SMOLLM2, chat=False, context=256).load()) as model:
-            row = scores(model, Prompt("", "A B C A B C A B C A B")).logprobs[0]
-            assert row.index(max(row)) == 2
-            assert sum(map(math.exp, row)) > 0.25
-
-    def test_it_writes_json_where_asked(self) -> None:
-        prompt = Prompt("", "Reply with a JSON object that gives a colour.")
-        with closing(source(SMOLLM2, context=256).load()) as model:
-            (reply,) = model.answer([Generate(prompt, 40, json=True)])
-            assert reply.text.lstrip().startswith("{")
-
-    def test_scores_of_four_bit_weights_are_the_same_to_the_last_bit(self) -> None:
-        prompts = [Prompt(RULES * 4, f"Turn {n}.\n", "Answer:") for n in range(4)]
-        with closing(source(SMOLLM2, context=256).load()) as model:
-            first = [scores(model, one).logprobs for one in prompts]
-            again = [scores(model, one).logprobs for one in reversed(prompts)]
-        assert first == again[::-1]

@@ -59,14 +59,6 @@ def test_a_container_s_own_limit_counts(tmp_path, monkeypatch):
     assert free_bytes(torch.device("cpu")) > 3000
 
 
-def test_the_machine_s_own_figure_is_read_in_kib(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    assert free_bytes(torch.device("cpu")) == memory.UNKNOWN
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   7 kB\n")
-    assert free_bytes(torch.device("cpu")) == 7 * 1024
-
-
 @pytest.mark.parametrize(
     ("held", "index"), [((), 0), ((0,), 1), ((0, 1), 2), ((2, 0, 1), 0), ((None, 0), 1)]
 )

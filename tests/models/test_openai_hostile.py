@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import response_limits, retry, sending
+from gauntlet.models.api import retry, sending
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.remote import Remote
@@ -38,7 +38,7 @@ SPARE = 1 << 16
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_limits, "SPARE", SPARE)
+    monkeypatch.setattr(sending, "SPARE", SPARE)
     monkeypatch.setattr(sending, "SLACK_SECONDS", 0.1)
 
 
@@ -119,10 +119,10 @@ def test_a_reply_that_is_too_long_is_not_paid_again_in_a_run(tmp_path: Path) -> 
 
 
 def test_the_limit_grows_with_what_is_asked_for(tmp_path: Path) -> None:
-    body = b" " * (response_limits.SPARE + 4 * response_limits.A_TOKEN) + reply("well")
+    body = b" " * (sending.SPARE + 4 * sending.A_TOKEN) + reply("well")
     with at_work(then(lambda talk: talk.reply(body))) as (url, _), loaded(url, tmp_path) as model:
         assert model.answer([WRITE])[0].text == "well"
-    assert response_limits.most_bytes(Tokens(0, 10**6)) > 250_000_000
+    assert sending.most_bytes(Tokens(0, 10**6)) > 250_000_000
 
 
 # Its text.

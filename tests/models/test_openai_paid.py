@@ -95,7 +95,7 @@ def test_the_cap_is_never_passed_and_what_was_answered_is_free(
     asks = [replace(WRITE, seed=seed) for seed in range(40)]
     prices = {"price_in": 1e6, "price_out": 1e6, "in_flight": 4}  # a token costs 1
     with opened(**prices, cap=450.0) as model:
-        with pytest.raises(Stopped, match=r"pocket at http.*the spending cap of 450 is reached"):
+        with pytest.raises(Stopped, match=r"spending cap of 450"):
             model.answer(asks)
         with pytest.raises(Stopped):
             model.answer(asks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,7 @@ from msgspec.json import encode
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation, Model, Prompt
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.local import Local
-from gauntlet.models.engine.sampling import stream
+from gauntlet.models.engine.text import stream
 from gauntlet.models.fake import Fake
 from gauntlet.models.human import TerminalModel
 from gauntlet.pipeline.log.exchanges import exchange
@@ -66,30 +64,6 @@ def test_samples_do_not_depend_on_company_or_order(model: Model) -> None:
     assert [model.answer([ask])[0] for ask in reversed(asks)] == list(together)[::-1]
 
 
-def test_samples_of_one_prompt_read_it_once(
-    checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    local = Checkpoint(str(checkpoint_folder)).load()
-    assert isinstance(local, Local)
-    engine, read = local._scorer.engine, []  # type: ignore[union-attr]
-    plain = engine.read
-    monkeypatch.setattr(engine, "read", lambda pieces: read.append(len(pieces)) or plain(pieces))
-    several = written(local, replace(WARM, n=5))
-    assert read == [1]
-    assert len(several.texts) == 5
-
-
-def test_samples_survive_a_memory_that_holds_two(
-    checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    local = Checkpoint(str(checkpoint_folder)).load()
-    assert isinstance(local, Local)
-    expected = written(local, replace(WARM, n=5))
-    room = len(local._writer.tokens.encode(PROMPT)) + WARM.max_tokens
-    monkeypatch.setattr(local._scorer, "text_bytes", 2 * room * local._scorer.state_bytes)
-    assert written(local, replace(WARM, n=5)) == expected
-
-
 @given(st.integers(0, 2**63), st.integers(0, 50), st.integers(1, 50))
 def test_samples_of_all_seeds_have_luck_of_their_own(seed: int, sample: int, further: int) -> None:
     drawn = stream(seed, sample).random(4)
@@ -100,7 +74,7 @@ def test_samples_of_all_seeds_have_luck_of_their_own(seed: int, sample: int, fur
 
 def test_a_person_is_not_asked_for_several_answers() -> None:
     reading, writing = os.pipe()
-    with pytest.raises(ModelError, match="one answer to a question, not 2") as raised:
+    with pytest.raises(ModelError, match="not 2") as raised:
         TerminalModel(reading).answer([Generate(PROMPT, 5, n=2)])
     assert "\n" not in str(raised.value)
     os.close(reading)

@@ -224,7 +224,7 @@ def test_more_ranks_than_key_heads_are_refused(reports):
 
 @pytest.mark.parametrize(
     ("settings", "why"),
-    [({"shards": 0}, "at least 1"), ({"shards": 2, "quantization": "fp8"}, "for one device")],
+    [({"shards": 0}, "at least 1"), ({"shards": 2, "offload": "disk"}, "for one device")],
 )
 def test_shards_that_cannot_be_meant_are_refused(settings, why):
     with pytest.raises(ValueError, match=why):

@@ -12,10 +12,9 @@ from transformers import AutoModelForCausalLM
 
 from gauntlet.models.base import Generate
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import ragged_forward, steps
+from gauntlet.models.engine import ragged_forward
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.ragged_forward import Flat
-from gauntlet.models.engine.steps import Product, Steps
+from gauntlet.models.engine.ragged_forward import Flat, Product, Steps
 from gauntlet.models.engine.tokens import load_tokens
 from tests.models.conftest import MakeCheckpoint
 from tests.models.test_generate import mixed_asks, watched_logits
@@ -26,7 +25,7 @@ FAMILIES = ("qwen2", "qwen3")
 
 @pytest.fixture(autouse=True)
 def every_network_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "LARGE", 0)
+    monkeypatch.setattr(ragged_forward, "LARGE", 0)
 
 
 def writer(folder: Path, **settings: Any) -> Any:
@@ -50,8 +49,8 @@ def test_logits_are_those_of_tiles(family: str, make_checkpoint: MakeCheckpoint)
     flat = writer(make_checkpoint(family))._scorer.engine
     rows = torch.arange(64)
     hidden, rotary = flat._base.embed_tokens(rows * 5), flat._rotary.at(rows, 64)
-    tiled = flat._tiled_step(flat._base.layers, hidden, rotary, steps.unmixed)
-    assert flat._steps(hidden, rotary, steps.unmixed) == pytest.approx(tiled, abs=1e-4)
+    tiled = flat._tiled_step(flat._base.layers, hidden, rotary, ragged_forward.unmixed)
+    assert flat._steps(hidden, rotary, ragged_forward.unmixed) == pytest.approx(tiled, abs=1e-4)
 
 
 def test_logits_of_a_step_are_the_same_bits_in_any_company(
@@ -112,11 +111,11 @@ def test_small_networks_other_layers_and_little_memory_keep_tiles(
         pass
 
     network: Any = AutoModelForCausalLM.from_pretrained(make_checkpoint("llama"))
-    assert steps.prepare_steps(network) is not None
-    monkeypatch.setattr(steps, "total_bytes", lambda: 1000)
-    assert steps.prepare_steps(network) is None
+    assert ragged_forward.prepare_steps(network) is not None
+    monkeypatch.setattr(ragged_forward, "total_bytes", lambda: 1000)
+    assert ragged_forward.prepare_steps(network) is None
     monkeypatch.undo()
-    assert steps.prepare_steps(network) is None, "it is small"
-    monkeypatch.setattr(steps, "LARGE", 0)
+    assert ragged_forward.prepare_steps(network) is None, "it is small"
+    monkeypatch.setattr(ragged_forward, "LARGE", 0)
     network.model.layers[1].mlp.up_proj = Other(48, 80, bias=False)
-    assert steps.prepare_steps(network) is None
+    assert ragged_forward.prepare_steps(network) is None

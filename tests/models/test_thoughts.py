@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gauntlet.models.engine.sampling import cut_answer
+from gauntlet.models.engine.text import cut_answer
 from gauntlet.models.thoughts import HARMONY, KNOWN, Pair, Tags, thoughts_of
 
 THINK, THOUGHT = KNOWN[:2]
@@ -115,4 +115,5 @@ def test_thoughts_that_a_prompt_has_opened_end_at_their_own_tag() -> None:
     ],
 )
 def test_stop_strings_are_sought_in_the_answer(text: str, opened: Pair | None, cut: str) -> None:
+    assert cut_answer("one two three", ("three", "two"), THOUGHTS, None) == ("one ", True)
     assert cut_answer(text, ("\n",), THOUGHTS, opened) == (cut, cut != text)

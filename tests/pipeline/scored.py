@@ -75,14 +75,3 @@ class Market(Race):
 
     def measure(self, state: State) -> Mapping[str, Sequence[float]]:
         return {"chips": [1000 * (taken - MOST / 2) for taken in state[1]]}
-
-
-@dataclass(frozen=True)
-class Shelf(Race):
-    """One class that stands for several games, like an adapter of another library."""
-
-    title: str = "one"
-
-    @property
-    def deal_key(self) -> str:
-        return self.title

@@ -1,9 +1,8 @@
 """Scripted players: the baseline of any game, simulated if the game supports it, else played until
-precise enough; and sweeps that are simulated."""
+precise enough."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from functools import cache
 from math import sqrt
@@ -12,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from rich.console import Console
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportions_ztest
 
@@ -22,15 +20,22 @@ from gauntlet.agents.rule import Rule
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import UserError
 from gauntlet.games.holdem import Holdem
+from gauntlet.games.playouts import simulate
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno import Uno
+from gauntlet.papers.llm_uno.reproduction import seat_table
 from gauntlet.pipeline.config.read import CellConfig, SeatConfig
 from gauntlet.pipeline.plan import baseline, time_budget
-from gauntlet.pipeline.plan.baseline import ERROR, LEAST, Baseline, enough_games, measure
+from gauntlet.pipeline.plan.baseline import (
+    ERROR,
+    LEAST,
+    Baseline,
+    measure,
+    scripted_policies,
+)
 from gauntlet.pipeline.plan.build import build_cells
 from gauntlet.pipeline.plan.cells import Cell, Player
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks
-from gauntlet.pipeline.sweep.simulate import seats_view, wins_by_seat
 from gauntlet.stats.power import deals_one_proportion
 from tests.games.bare import Bare, Judged, SumGuess, endless
 from tests.pipeline.conftest import Sweep
@@ -67,13 +72,6 @@ def test_a_score_is_counted_by_wins_and_draws() -> None:
     spread = sqrt((737 + 40) / 1260 - (817 / 1260) ** 2)
     assert known.error == pytest.approx(spread / sqrt(known.games), 0.01)
     assert abs(known.rate - (737 + 80) / 1260) < 4 * known.error
-
-
-@pytest.mark.parametrize(
-    ("deals", "games"), [(1, 100_000), (400, 400_000), (2_000, 1_000_000), (10**6, 1_000_000)]
-)
-def test_more_deals_are_worth_a_sharper_baseline(deals: int, games: int) -> None:
-    assert enough_games(deals) == games
 
 
 def test_another_game_is_played_until_the_error_is_small() -> None:
@@ -144,14 +142,6 @@ def test_a_measure_without_a_range_is_known_by_its_spread(monkeypatch: pytest.Mo
     assert baseline._enough(deals * 2, float("inf"))
 
 
-def test_long_games_are_played_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baseline, "PLIES", 500)
-    known = measure(seated(Bare(TicTacToe(size=4)), Random(), Random()), 2)
-    assert known is not None
-    assert known.games == 100
-    assert known.error > ERROR
-
-
 def baseline_and_messages(
     game: Any, name: str = "win", slow: float = 300
 ) -> tuple[Baseline | None, list[str]]:
@@ -175,13 +165,6 @@ def test_a_slow_game_is_played_as_often_as_the_sweep_needs_and_that_is_told(
     assert f"standard error {known.error:.3f}" in line
 
 
-def test_a_game_that_is_not_slow_is_known_well_and_nothing_is_said() -> None:
-    known, said = baseline_and_messages(Bare(TicTacToe(size=2, win_length=2)), slow=100)
-    assert known is not None
-    assert known.games >= LEAST
-    assert said == []
-
-
 def test_of_a_few_games_there_is_no_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time_budget, "SECONDS", -1.0)
     assert baseline_and_messages(Bare(TicTacToe(size=5))) == (
@@ -202,23 +185,7 @@ def test_what_cannot_be_measured_is_told() -> None:
         measure(seated(endless(), Random(), Random()), 1)
 
 
-def test_a_slow_game_that_plays_itself_is_played_until_the_error_is_small(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Progress is shown to a waiting user: with UNO treated as slow."""
-    monkeypatch.setattr(baseline, "_quick", lambda *_: False)
-    told: list[tuple[int, int]] = []
-    slow = seated(Uno(), Rule(), Random())
-    known = measure(slow, 7, watch=ProgressCallbacks(lambda *reached: told.append(reached), print))
-    assert known is not None
-    assert known.games == 10_000
-    assert known.error <= ERROR
-    assert told == [(done, 10_000) for done in range(100, 10_001, 100)]
-    assert measure(slow, 7) == known, "who watches changes nothing"
-    assert len(told) == 100
-
-
-# --- simulated sweeps
+# --- published seatings
 
 
 SEEDS = 200
@@ -232,17 +199,8 @@ MEASURED = {
 }
 
 
-def table(file: Path) -> pd.DataFrame:
-    return pd.read_csv(file, keep_default_na=False, na_values=[""])
-
-
-def test_the_published_seatings_win_as_measured(sweep: Sweep, folder: Path) -> None:
-    assert sweep("experiment=llm_uno_baselines", "deals=100000") == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["seats.csv", "summary.csv"]
-    summary = table(folder / "summary.csv")
-    assert list(summary["agent"]) == ["random", "rule", "random", "rule", "rule"]
-    assert set(summary["model"]) == {"-"}
-    seats = table(folder / "seats.csv")
+def test_the_published_seatings_win_as_measured() -> None:
+    seats = seat_table()
     assert list(seats["seats"].unique()) == list(MEASURED)
     for seating, rows in seats.groupby("seats"):
         percent, width = MEASURED[str(seating)]
@@ -252,24 +210,8 @@ def test_the_published_seatings_win_as_measured(sweep: Sweep, folder: Path) -> N
             assert errors < 3, (seating, row["seat"])  # thirteen seats: three standard errors
 
 
-def test_a_game_with_draws_is_simulated_by_its_score(sweep: Sweep, folder: Path) -> None:
-    """Of 1260 games of random play O wins 363 and 160 are drawn."""
-    words = ("game=tic_tac_toe", "agent=random", "simulate=true", "baseline=random")
-    assert sweep(*words, "deals=20000") == 0
-    (row,) = table(folder / "summary.csv").to_dict("records")
-    assert row["raw"] == row["estimate"] == pytest.approx((363 + 80) / 1260, abs=0.02)
-    assert row["raw_low"] < (363 + 80) / 1260 < row["raw_high"]
-    assert row["baseline"] == pytest.approx((363 + 80) / 1260, abs=0.002)
-
-
-def test_half_an_interval_is_its_wider_half() -> None:
-    """Of no win in 10 games up to 30.85% are likely (Clopper and Pearson), not half of it."""
-    seats = pd.DataFrame(
-        {"cell": ["a"], "player": ["b"], "seats": ["c"], "seat": [0], "games": [10]}
-    ).assign(win_rate=0.0, ci_low=0.0, ci_high=0.3085)
-    shown = io.StringIO()
-    Console(file=shown, width=80).print(seats_view(seats))
-    assert "0.00% +-30.85" in shown.getvalue()
+def table(file: Path) -> pd.DataFrame:
+    return pd.read_csv(file, keep_default_na=False, na_values=[""])
 
 
 def test_fewer_deals_later_leave_the_sharper_baseline(sweep: Sweep, folder: Path) -> None:
@@ -278,19 +220,6 @@ def test_fewer_deals_later_leave_the_sharper_baseline(sweep: Sweep, folder: Path
         assert sweep(*words, f"deals={deals}") == 0
         (row,) = table(folder / "summary.csv").to_dict("records")
         assert row["baseline_n"] == 120_000
-
-
-def test_the_rule_player_wins_54_percent_from_seat_1(sweep: Sweep, folder: Path) -> None:
-    assert sweep("experiment=llm_uno_solo", "agent=rule", "simulate=true", "deals=100000") == 0
-    (row,) = table(folder / "summary.csv").to_dict("records")
-    assert abs(row["raw"] - 0.542) < 0.003
-
-
-def test_counts_never_take_the_place_of_played_matches(sweep: Sweep, folder: Path) -> None:
-    assert sweep("agent=rule", "deals=2") == 0
-    before = (folder / "summary.csv").read_bytes()
-    assert sweep("agent=rule", "deals=2", "simulate=true") == 2
-    assert (folder / "summary.csv").read_bytes() == before
 
 
 def coop(policy: str) -> Cell:
@@ -330,7 +259,9 @@ def count_significant(policy: str, games: int, alpha: float = 0.05) -> int:
     baseline."""
     cell, baseline, hits = coop(policy), known_baseline(), 0
     for seed in range(SEEDS):
-        won = [wins_by_seat(cell, games, seed)[1], baseline.wins]
+        policies = [str(policy) for policy in scripted_policies(cell)]
+        wins: Any = simulate(cell.game, policies, games, seed)[1]
+        won = [wins, baseline.wins]
         _, p_value = proportions_ztest(won, [games, baseline.games], alternative="larger")
         hits += bool(p_value < alpha)
     return hits

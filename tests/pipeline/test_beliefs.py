@@ -44,8 +44,9 @@ def raw_lines(folder: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
-@pytest.mark.parametrize("game", [KUHN, LEDUC, HOLDEM], ids=["kuhn", "leduc", "holdem"])
-@pytest.mark.parametrize("prompt", ["cloze", "cot", "tutri"])
+@pytest.mark.parametrize(
+    ("game", "prompt"), [(KUHN, "cloze"), (KUHN, "cot"), (LEDUC, "tutri"), (HOLDEM, "cloze")]
+)
 def test_asking_changes_no_record(
     sweep: Sweep, tmp_path: Path, game: tuple[str, ...], prompt: str
 ) -> None:

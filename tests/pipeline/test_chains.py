@@ -188,11 +188,6 @@ def test_a_match_is_told_when_it_asked() -> None:
             assert max(end for _, end in first) <= min(begin for begin, _ in later)
 
 
-def test_times_that_are_not_one_a_question_are_damage() -> None:
-    with pytest.raises(ValueError, match="not one a question"):
-        ended(decided(0), clock=Clock(0.0, ()))
-
-
 # --- margin
 
 

@@ -193,8 +193,3 @@ def by_deal(folder: Path) -> np.ndarray:
     (cell,) = load_cells(folder)
     assert cell.adjusted is not None
     return cell.adjusted.values
-
-
-def test_a_game_without_redeals_keeps_its_reason(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2", "seats.0.agent=llm") == 0
-    assert "tic_tac_toe has no `redealt`" in stored(folder)["reason"]

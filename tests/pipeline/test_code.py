@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -154,17 +153,6 @@ def test_older_folders_and_damaged_notes_go_on(
         compare(played, cells)
 
 
-def test_what_code_was_is_kept_once(cells: Sequence[Cell], played: Path) -> None:
-    size = (played / "code.jsonl").stat().st_size
-    with Log(played, 1) as log:
-        describe(
-            log, [*cells] * 3, [CellInfo.from_cell(cell, None) for cell in cells] * 3, CodeChange()
-        )
-    assert (played / "code.jsonl").stat().st_size == size
-    told = [json.loads(path.read_text())["code"] for path in (played / "cells").glob("*.json")]
-    assert len({*told}) == 2
-
-
 def snapshot(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -271,29 +259,3 @@ def test_networks_exchanged_before_a_worker_reads_them(tmp_path: Path) -> None:
     save(path, [random_network(game, 2)])
     with pytest.raises(Stopped, match=EXCHANGED):
         late.networks(game)
-
-
-def test_other_networks_under_the_same_path_are_another_cell(
-    sweep: Sweep, folder: Path, tmp_path: Path, capsys: Capsys
-) -> None:
-    """A resumed run plays them from the first deal, and names the origin of existing matches."""
-    weights = tmp_path / "networks"
-    weights.mkdir()
-    dqn = ("game=uno", "agent=dqn", f"agent.weights={weights}")
-    save(weights / "uno-2.npz", [random_network(Uno())])
-    assert sweep(*dqn, "deals=2") == 0
-    save(weights / "uno-2.npz", [random_network(Uno(), 1)])
-    capsys.readouterr()
-    assert sweep(*dqn, "deals=3") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "already in the log" not in said
-    assert "has matches of another cell called uno-solo-dqn" in said
-    assert "differs in players.1.agent.digest" in said
-    assert [len(file.read_bytes().splitlines()) for file in by_age(folder)] == [2, 3]
-    moved = weights.rename(tmp_path / "elsewhere")
-    assert sweep(*dqn[:2], f"agent.weights={moved}", "deals=3") == 0
-    assert "3 of them already in the log" in " ".join(capsys.readouterr().out.split())
-
-
-def by_age(folder: Path) -> list[Path]:
-    return sorted(Folder(folder).record_files(), key=lambda file: file.stat().st_mtime_ns)

@@ -153,13 +153,6 @@ def test_shared_with_a_jobs_own_is_what_was_composed(jobs: list[dict[str, Any]])
         assert json.dumps(back, sort_keys=True) == json.dumps(job, sort_keys=True)
 
 
-def test_what_jobs_share_stands_once() -> None:
-    told = document([Composed(job, {}, ()) for job in JOBS[:2]])
-    assert told["prompt"] == {"moves": 5, "deep": {}}
-    assert told["jobs"][1]["prompt"] == {"_target_": "cot", "tokens": 9}
-    assert "seed" not in told["jobs"][1]
-
-
 def test_a_run_writes_its_config_without_secrets(sweep: Sweep, folder: Path) -> None:
     words = ("agent=random,rule", "prompt=cloze", "deals=1", "name=sk-Zx81-horse", "seed=1,2")
     assert sweep(*words) == 0

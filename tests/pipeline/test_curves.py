@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from gauntlet.training.dqn import curves
-from tests.pipeline.conftest import Capsys, Refusal
+from tests.pipeline.conftest import Refusal
 from tests.pipeline.stores import client_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -49,39 +48,12 @@ def test_a_run_a_seed_with_the_win_rate_by_episodes(folder: Path, tmp_path: Path
         }
 
 
-def test_another_folders_runs_stay(folder: Path, tmp_path: Path) -> None:
-    store, other = tmp_path / "store", tmp_path / "other"
-    shutil.copytree(folder, other)
-    for one in (folder, other, folder):
-        assert curves.main([str(one), "--store", str(store), "--out", str(tmp_path / "out")]) == 0
-    client = client_of(store)
-    (experiment,) = (found for found in client.search_experiments() if found.name == "dqn")
-    runs = client.search_runs([experiment.experiment_id])
-    assert sorted((run.data.params["folder"], run.data.params["seed"]) for run in runs) == [
-        (str(one), seed) for one in (folder, other) for seed in ("0", "1")
-    ]
-
-
 def test_the_mean_is_that_of_all_seeds_games(folder: Path) -> None:
     curve = curves.read(folder)["nim-2"]
     curve.loc[curve["seed"] == 1, "wins"] = 40
     axes = curves.draw_curve(curve).axes[0]
     (line,) = (line for line in axes.lines if line.get_label() == "all")
     assert line.get_ydata() == pytest.approx([61, 62, 63])
-
-
-def test_a_folder_without_curves_is_refused_in_a_line(
-    folder: Path, tmp_path: Path, capsys: Capsys
-) -> None:
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert curves.main([str(empty)]) == 2
-    (folder / "other.csv").write_text("a,b\n1,2\n")
-    assert curves.main([str(folder)]) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    assert "holds no learning curve" in lines[0]
-    assert "other.csv" in lines[1]
 
 
 HEADER = "seed,episodes,steps,games,wins,win_rate,low,high\n"

@@ -18,7 +18,7 @@ from gauntlet.pipeline import report
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
-from gauntlet.pipeline.tables.registry import TERMINAL, Sheet, tables
+from gauntlet.pipeline.tables.registry import TERMINAL, tables
 from gauntlet.pipeline.tables.sweep.claims import null_value
 from gauntlet.pipeline.tracking.values import of_cells
 from gauntlet.stats.means import limits, p_value
@@ -114,19 +114,6 @@ def test_seats_that_move_at_once_have_no_first_mover() -> None:
     assert list(rows(replace(cell, about=replace(cell.about, in_turn=False)))) == ["all"]
 
 
-def test_the_sheet_is_there_where_something_is_drawn_shared_or_asked_for() -> None:
-    def shown(*cells: CellResults) -> list[Sheet]:
-        return list(tables()["outcomes"].sheets(made_of(cells), TERMINAL))
-
-    assert not shown(meeting(("a", "b"), "wl"))
-    assert shown(meeting(("a", "b"), "wl", measure=MATCH_SCORE))
-    (sheet,) = shown(meeting(("a", "b"), "wdl", opened="110"), meeting(("a", "c"), "s"))
-    assert [tuple(row[:3]) for row in sheet.rows] == [
-        *(("a-b cloze", "all", "3"), ("a-b cloze", "first", "2"), ("a-b cloze", "second", "1")),
-        ("a-c cloze", "all", "1"),
-    ]
-
-
 def test_the_end_of_a_record() -> None:
     record = record_of(returns=(0.0, 0.0), measures={"win": (0.0, 0.0)}, measured=(1,))
     asked = outcome(record, {record.cell: MATCH_SCORE.name})
@@ -191,13 +178,6 @@ def test_a_match_score_is_held_against_half_if_both_took_every_seat() -> None:
     assert 0 < found["p"][0] <= 1
     for at, own in ((1, three), (2, fixed)):
         assert np.isnan([null_value(own), found["p"][at]]).all()
-
-
-def test_cells_without_a_match_have_no_shares() -> None:
-    (found,) = rows(meeting(("a", "b"), "")).values()
-    assert (found["matches"], found["wins"]) == (0, 0)
-    assert np.isnan([found[name] for name in ("win", "win_low", "score", "score_low")]).all()
-    assert made_of([])["outcomes"].empty
 
 
 def robin() -> list[CellResults]:
@@ -312,23 +292,6 @@ def test_pairs_are_compared_with_each_other(
     assert "tic_tac_toe: by score minimax 9" in told
     assert "3 of 3 pairings show which side is better" in told
     assert pd.read_csv(folder / "summary.csv")["baseline"].isna().all()
-
-
-def test_a_pair_in_hold_em_names_both_and_is_judged_by_chips(
-    sweep: Sweep, folder: Path, capsys: Capsys
-) -> None:
-    poker = ("game=holdem_hands", "pairing=round_robin", "deals=100", "rotate=true")
-    assert sweep(*poker, "players=[tight,maniac]") == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "tight beats maniac (+" in told
-    assert sweep(*poker, "players=[random,maniac,tight]", f"output_dir={folder}_3") == 0
-    assert "holdem_hands: by bb_per_hand tight " in " ".join(capsys.readouterr().out.split())
-
-
-def test_wins_of_pairs_count_draws_as_half(sweep: Sweep, folder: Path) -> None:
-    """In UNO, whose measure is the win otherwise."""
-    assert sweep("pairing=round_robin", "players=[random,rule]", "deals=20", "rotate=true") == 0
-    assert set(pd.read_csv(folder / "summary.csv")["measure"]) == {"match_score"}
 
 
 def test_a_log_can_be_judged_by_its_score_afterwards(

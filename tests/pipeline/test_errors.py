@@ -148,18 +148,12 @@ RULES = {
     "game=tic_tac_toe agent=minimax baseline=random stop=sprt expect.win_rate=0.2": (
         "needs expect.win_rate above"
     ),
-    "experiment=llm_uno_baselines agent=rule": "has no seat whose agent is `subject`",
-    "experiment=llm_uno_solo simulate=true": "has to be played",
-    "agent=rule simulate=true rotate=true": "leave rotate=true to played matches",
-    "agent=rule simulate=true deals=auto": "not auto",
-    "experiment=llm_uno_baselines seats=two_random seed=1,2": "simulate=true takes one seed",
 }
 SCORED = "game=tic_tac_toe ~game.size ~game.win_length packages=[tests] prompt=cloze game._target_="
 MEASURES = {
     "Market stop=precision": "stop=precision needs a measure with a range, and chips",
     "Harvest stop=sprt": "stop=sprt tests wins, and tic_tac_toe",
     "Harvest deals=auto": "deals=auto plans for a win rate, and tic_tac_toe",
-    "Harvest simulate=true": "simulate=true counts wins, and tic_tac_toe",
 }
 MISTAKES = {
     **HYDRA,

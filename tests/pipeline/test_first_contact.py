@@ -11,7 +11,6 @@ from typing import Any
 
 import psutil
 import pytest
-from matplotlib.figure import Figure
 
 from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import UserError
@@ -21,7 +20,6 @@ from gauntlet.pipeline.launch import session
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.sweep.announce import power_line
-from gauntlet.pipeline.tables.media import plot_style
 from tests.pipeline.composing import composed
 from tests.pipeline.conftest import Refusal, Sweep
 
@@ -137,13 +135,6 @@ def test_a_place_that_cannot_be_written_is_named(
         assert line.startswith(f"gauntlet: output_dir={folder}: {file} is a file")
 
 
-def test_a_label_is_no_formula() -> None:
-    """Two `$` enclose mathematics, which this is not."""
-    figure = Figure()
-    figure.text(0.5, 0.5, r"a $\oops_{$ of a model")
-    assert plot_style.svg(figure).startswith("<svg")
-
-
 @pytest.mark.parametrize(
     ("limit", "limits", "line"),
     [
@@ -218,17 +209,3 @@ def test_the_line_allows_for_a_baseline_that_is_not_known_well() -> None:
     cell: Any = SimpleNamespace(key="a", name="a", measure="win", test=TWO_SIDED)
     with pytest.raises(UserError, match="known as from 2,000 games, too few to show 2 points"):
         planned_deals(sweep, [cell], {"a": measured}, tests=1)
-
-
-def test_a_margin_that_allows_a_loss_is_said_as_one() -> None:
-    line = power_line(
-        2_000, Baseline("random", 0, 1, 0.5, 1e-6), DeclaredTest("non_inferior", 0.05), EXPECT, 1
-    )
-    assert line.startswith("2,000 deals can show that a loss of 2.2 points is within the margin")
-
-
-def test_a_tiny_gain_is_planned_at_once() -> None:
-    sweep: Any = SimpleNamespace(deals="auto", seed=1, expect=replace(EXPECT, gain=1e-6))
-    cell: Any = SimpleNamespace(key="a", name="a", measure="win", test=TWO_SIDED)
-    with pytest.raises(UserError, match="deals, which is too many; give a number"):
-        planned_deals(sweep, [cell], {"a": Baseline("random", 0, 1, 0.5, 1e-12)}, tests=1)

@@ -222,25 +222,12 @@ def test_scores_are_paired_with_all_who_played_the_same_deals(sweep: Sweep, tmp_
     assert elsewhere.startswith(f"You {sum(score['random'][:2]):g} of 2, first ")
 
 
-def test_of_two_pages_the_first_answer_to_a_question_counts() -> None:
-    asked = PersonTurn(7, TicTacToe(), turn().observation, turn().options, 0)
-    table = Still(asked)
-    assert not table.answer(Answer(6, ("1",)))
-    assert table.answer(answer(asked, 2))
-    assert not table.answer(answer(asked, 3))
-    assert table.sent == [Answer(7, ("3",))]
-
-
 def test_a_table_that_cannot_be_laid_says_why(tmp_path: Path) -> None:
     table = Table("chess", ["experiment=play", "game=chess", f"output_dir={tmp_path}"])
     table.wait(PATIENCE)
     assert table.ended is not None
     assert table.ended.startswith("game=chess does not exist")
     assert not any(tmp_path.iterdir())
-    words = ["experiment=play", "game=tic_tac_toe", "agent=random", "deals=1", "tracking=none"]
-    table = Table("nobody", [*words, f"output_dir={tmp_path / 'nobody'}"])
-    table.wait(10 * PATIENCE)  # it plays a whole sweep first
-    assert table.ended, "no deal of a person was played"
 
 
 def test_settings_name_the_folder_and_only_what_differs_from_the_terminals(tmp_path: Path) -> None:
@@ -339,14 +326,6 @@ def test_moves_are_shown_once_and_a_slip_of_the_keyboard_is_asked_about_again(
     for move in moves:
         told = [line for line in said.splitlines() if line.endswith(f" {move}")]
         assert sum(line.startswith("player 0") for line in told) == 1, move
-
-
-def test_what_an_option_is_called_will_do(typing: Typing, folder: Path) -> None:
-    typing("c2r2\n" * 5 + "1\n" * 50, "deals=1")
-    (record,) = matches(folder).values()
-    first = next(made for made in record.decisions if made.seat == 1)
-    named = "C2R2" if "C2R2" in first.options else first.options[0]
-    assert first.options[first.chosen] == named
 
 
 def test_whoever_leaves_can_go_on_later(typing: Typing, folder: Path) -> None:

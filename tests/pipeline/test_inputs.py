@@ -2,7 +2,7 @@
 or code changes, or the run refuses it with a message.
 
 All classes that a config can name are built, prepared and played, and every file that they open is
-recorded, so a class with a new input is found. A setting that may name a file must be listed.
+recorded, so a class with a new input is found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import re
 import shutil
 import sys
 import tempfile
-import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -36,7 +35,7 @@ from gauntlet.agents.prompting.cloze import Cloze
 from gauntlet.agents.random import Random
 from gauntlet.agents.search import Search
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.common.ids import PACKAGE, ROOMS, dotted_name
+from gauntlet.common.ids import PACKAGE, ROOMS
 from gauntlet.games.air_land_sea import AirLandSea
 from gauntlet.games.holdem import Holdem
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
@@ -46,7 +45,7 @@ from gauntlet.games.uno.arena import UnoArena
 from gauntlet.games.watch import Watch
 from gauntlet.models.base import ModelSource, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.kept_checks import kept_folder
+from gauntlet.models.engine.equivalence_check import kept_folder
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.config.nodes import OWN_PACKAGES, build, takes
 from gauntlet.pipeline.log.lines import line
@@ -91,15 +90,6 @@ WAISTS = {
     "model": {"identity", "check_choices", "load"},
 }
 """Attributes that identify a class of each kind."""
-FILES = {"weights", "path", "records", "parameters"}
-NO_FILES = {
-    *("base_url", "brake", "digest", "files", "guess", "mean", "name", "react", "revision"),
-    "thought_tags",
-    *("policy", "texts", "version", "wording", "inputs", "names", "players", "catalogue"),
-    *("endpoint", "key_env", "headers", "extra_body", "effort", "family", "believed"),
-    "cache",  # replies of a server, each under the hash of its request
-}
-"""Settings that are or may be text: those that name files, and all others."""
 
 
 @cache
@@ -413,18 +403,6 @@ def unnoticed(before: Sequence[Used], after: Sequence[Used], may_be_idle: bool) 
     pairs = [*zip(before, after, strict=True)]
     mixed = any(one.key == two.key and one.played != two.played for one, two in pairs)
     return mixed or (not may_be_idle and all(one.key == two.key for one, two in pairs))
-
-
-def test_every_setting_that_may_name_a_file_is_known() -> None:
-    """New ones must be listed, and if it names a file the class needs `SETTINGS`."""
-    for name in kinds():
-        module, _, cls = name.rpartition(".")
-        kind = getattr(importlib.import_module(dotted_name(module)), cls)
-        hints = typing.get_type_hints(kind)
-        fields = {field.name for field in dataclasses.fields(kind) if field.init}
-        texts = {one for one in fields if re.search(r"\bstr\b|Mapping|Path", str(hints[one]))}
-        assert texts <= FILES | NO_FILES, name
-        assert not texts & FILES or name in SETTINGS, name
 
 
 @pytest.mark.parametrize("case", ["agents.dqn.player.DQN", "models.checkpoint.Checkpoint"])

@@ -41,7 +41,6 @@ def aims(record: dict[str, Any]) -> set[tuple[int, str]]:
 def test_the_published_sizes_are_the_default() -> None:
     experiments = nodes("experiment")
     assert experiments["llm_uno_solo"]["deals"] == experiments["llm_uno_coop"]["deals"] == 10_000
-    assert experiments["llm_uno_baselines"]["deals"] == 100_000
 
 
 def test_alone_the_model_plays_to_win_from_seat_1(sweep: Sweep, folder: Path) -> None:

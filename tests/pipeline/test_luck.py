@@ -207,13 +207,6 @@ def test_what_cannot_be_adjusted_is_refused_with_the_reason(
     assert reason in " ".join((folder / "report.html").read_text().split())
 
 
-def test_the_end_of_a_run_says_from_which_cells_luck_is_removed(
-    sweep: Sweep, capsys: Capsys
-) -> None:
-    assert sweep("agent=first", "game=uno,tic_tac_toe", "baseline=random", "deals=4") == 0
-    assert "Luck is removed from 1 of 2 cells; see luck.csv." in capsys.readouterr().out
-
-
 def test_an_interrupt_ends_the_judging_of_a_long_match() -> None:
     cell: Any = type("cell", (), {"name": "long"})
     matches: list[Any] = [type("match", (), {"match": str(number)}) for number in range(8)]

@@ -19,24 +19,17 @@ from scipy.stats import binom, multinomial
 from benchmarks import ended
 from benchmarks.intervals import measured
 from benchmarks.populations import FAMILIES
-from gauntlet.common.terminal import WIDTH
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.results import Adjusted, CellResults
-from gauntlet.pipeline.tables.formatting import amount
-from gauntlet.pipeline.tables.sweep.findings import answers
 from gauntlet.pipeline.tables.sweep.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.sweep.primary_test import DIFFERENCE, ESTIMATE, RAW
 from gauntlet.pipeline.tables.sweep.summary import SUMMARY
-from gauntlet.pipeline.tables.sweep.terminal import show_all
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.conftest import Capsys
 from tests.pipeline.made import (
     RANDOM,
     KnownBaseline,
     about,
-    drawn_of,
-    made_of,
     pairs_table,
     results,
     scored,
@@ -146,7 +139,7 @@ def test_the_baselines_own_error_enters_the_test() -> None:
     assert exact < measured < 1
 
 
-def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(capsys: Capsys) -> None:
+def test_a_measure_without_a_range_has_an_interval_from_100_deals_on() -> None:
     chips = np.random.default_rng(1).normal(3, 1, 100)
     few, many = (
         results(about("a", Measure("chips"), baseline=KnownBaseline(3.0)), chips[:n], [0] * n)
@@ -155,10 +148,6 @@ def test_a_measure_without_a_range_has_an_interval_from_100_deals_on(capsys: Cap
     found = row(few)
     assert all(math.isnan(found[name]) for name in ("raw_low", "raw_high", "p"))
     assert math.isnan(found["measure_low"])
-    assert "A measure without a range has an interval and a p from 100 deals on." in terminal_text(
-        [few], capsys
-    )
-    assert "no interval, as a measure without a range takes 100 deals" in sentences([few])
     found = row(many)
     assert found["raw_low"] < found["raw"] < found["raw_high"]
     assert 0 < found["p"] < 1
@@ -169,89 +158,6 @@ def test_cells_of_two_measures_are_not_paired() -> None:
     other = results(about("d", Measure("score", 0, 100)), [1, 2], [0, 0])
     found = pairs_table([*cells, other])
     assert found[["cell_a", "cell_b"]].to_numpy().tolist() == [["a", "b"]]
-
-
-def sentences(cells: Sequence[CellResults]) -> str:
-    found = answers(made_of(cells))
-    return " ".join(sentence for answer in found for sentence in answer.sentences)
-
-
-def drawn(cells: Sequence[CellResults]) -> dict[str, str]:
-    """The label of each figure's horizontal axis, by the figure's name."""
-    figures = drawn_of(made_of(cells), "win_rates", "running_win_rates", "paired_differences")
-    return {name: figure.axes[0].get_xlabel() for name, figure in figures.items()}
-
-
-def terminal_text(cells: Sequence[CellResults], capsys: Capsys) -> str:
-    show_all(made_of(cells))
-    found = capsys.readouterr().out
-    assert max(map(len, found.splitlines())) <= WIDTH
-    return found
-
-
-SPREAD = np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], 40)
-BETTER = [
-    scored("model1b", (5 + SPREAD).tolist(), baseline=KnownBaseline(5.0)),
-    scored("model10b", (6 + SPREAD[::-1]).tolist(), baseline=KnownBaseline(5.0)),
-]
-
-
-def test_sentences_name_the_measure() -> None:
-    """200 deals, s = 1.4178, error .10025: by the normal law (2.394 + .8416) x .10025 = .3244, of
-    three tests, each two-sided; and by the interval, which allows for scores of 0 and 10 that were
-    not seen, .3733."""
-    text = sentences(BETTER)
-    assert "1 of 2 cells have a higher score than their baseline" in text
-    assert "model1b cloze is not shown to beat the baseline: score 5.000 instead of 5.000" in text
-    assert (
-        "model10b cloze beats the baseline: score 6.000 instead of 5.000 (+1.000, 95% interval +0.7"
-        in text
-    )
-    assert "model10b instead of model1b changes the mean score by +1.000 (95% interval +0." in text
-    assert "Paired differences on the deals that both cells played" in text
-    assert "a difference from the baseline of less than 0.3733 would have been missed" in text
-    assert "%" not in text.replace("95%", "")
-    assert "win" not in text
-
-
-def test_figures_and_terminal_name_the_measure(capsys: Capsys) -> None:
-    labels = drawn(BETTER)
-    assert set(labels) == {"means_score", "running_means_score", "paired_differences_score"}
-    assert labels["means_score"].startswith("score (95%")
-    assert labels["paired_differences_score"].startswith(
-        "difference of mean score on shared deals ("
-    )
-    text = terminal_text(BETTER, capsys)
-    heading, first = text.splitlines()[1:3]
-    assert heading.split()[:2] == ["cell", "score"]
-    assert "z" not in heading.split()
-    assert "5.000 4.774 to 5.226" in first
-    assert "A ahead" in text
-
-
-def test_two_measures_stand_in_one_table_each_in_its_own_terms(capsys: Capsys) -> None:
-    cells = [*BETTER, won(about("c", baseline=RANDOM), [1, 0, 1])]
-    assert {"win_rates", "means_score"} <= drawn(cells).keys()
-    text = terminal_text(cells, capsys)
-    assert text.split()[:2] == ["cell", "mean"]
-    assert "(score)" in text
-    assert "c cloze (win rate)     66.7%" in text
-
-
-def test_a_measure_from_0_to_1_is_told_in_percent(capsys: Capsys) -> None:
-    cell = about("a", Measure("accuracy", 0, 1), baseline=KnownBaseline(0.5))
-    text = terminal_text([results(cell, [0.5, 0.75, 1.0], [0, 0, 0])], capsys)
-    assert "accuracy" in text
-    assert "75.0%" in text
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(6, "6.000"), (0, "0.000"), (0.99999, "1.000"), (-12.3456, "-12.35"), (12345.6, "12,346"),
-     (0.001234, "0.001234"), (math.nan, "-"), (math.inf, "no limit"), (-math.inf, "no limit")],
-)  # fmt: skip
-def test_amounts_have_four_digits_or_so(value: float, words: str) -> None:
-    assert amount(value) == words
 
 
 # --- few deals

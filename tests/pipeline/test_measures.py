@@ -12,16 +12,14 @@ import pandas as pd
 import pytest
 
 from gauntlet.games.capabilities import WIN
-from gauntlet.pipeline import compare, report, status
+from gauntlet.pipeline import status
 from gauntlet.pipeline.judging.stopping import deal_values
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.live import CellProgress
-from gauntlet.pipeline.log.metadata_files import to_bytes
 from gauntlet.pipeline.log.outcomes import outcome
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.stats.means import limits, p_value
 from gauntlet.stats.paired import sign_flip
-from tests.pipeline.conftest import Capsys, Refusal, Sweep
+from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import matches
 from tests.pipeline.made import scored
 from tests.pipeline.records import ended
@@ -102,13 +100,6 @@ def test_a_scored_game_is_judged_by_its_score(sweep: Sweep, folder: Path, capsys
     assert "score" in capsys.readouterr().out
 
 
-def test_the_score_is_followed_while_it_plays() -> None:
-    running = CellProgress(rotations=1)
-    for one in scored("a", [4.0, 6.0, 8.0]).outcomes:
-        running.add(one)
-    assert running.mean == 6.0
-
-
 def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
     sweep: Sweep, folder: Path
 ) -> None:
@@ -123,43 +114,12 @@ def test_a_team_is_judged_by_the_wins_and_the_turns_of_its_players(
     assert (about.measured, about.measure) == (2, WIN)
 
 
-def test_two_games_of_one_class_are_not_paired(
-    sweep: Sweep, folder: Path, tmp_path: Path, refusal: Refusal
-) -> None:
-    """Two titles of one adapter are two games; two prompts in one title meet the same deals."""
-    shelf = (*game("Shelf"), "deals=5")
-    assert sweep(*shelf, "+game.title=one,two", "prompt=cloze") == 0
-    assert {about.deal_key for about in Folder(folder).sweep_cells()} == {
-        f"tests.pipeline.scored.Shelf, 2 seats, {title}" for title in ("one", "two")
-    }
-    assert not (folder / "pairs.csv").exists()
-    folders = [tmp_path / name for name in ("a", "b", "c")]
-    for each, title, prompt in zip(
-        folders, ("one", "two", "one"), ("cloze", "cloze", "counterfactual"), strict=True
-    ):
-        words = (f"+game.title={title}", f"prompt={prompt}", f"output_dir={each}")
-        assert sweep(*shelf, *words) == 0
-    assert "no two different cells" in refusal(compare.main([str(folders[0]), str(folders[1])]))
-    assert compare.main([str(folders[0]), str(folders[2])]) == 0
-
-
 def test_a_description_comes_back_as_it_was_written() -> None:
     for bounds in ((0, 10), (-np.inf, np.inf), (0, np.inf)):
         about = scored("a", [1]).about
         measure = type(about.measure)("score", *bounds)
         kept = CellInfo(**{**vars(about), "measure": measure})
         assert CellInfo.read(json.loads(json.dumps(kept.data(), allow_nan=False))) == kept
-
-
-def test_a_log_without_the_measure_is_one_line(
-    sweep: Sweep, folder: Path, refusal: Refusal
-) -> None:
-    assert sweep(*game("Race"), "deals=2", "prompt=cloze") == 0
-    (path,) = (folder / "cells").iterdir()
-    data = json.loads(path.read_text())
-    del data["crc32"]
-    path.write_bytes(to_bytes({**data, "measure": {"name": "score", "low": 0, "high": 10}}))
-    assert "was logged without a 'score': it has win" in refusal(report.main([str(folder)]))
 
 
 def test_a_match_of_a_team_is_worth_what_its_seats_have_in_the_mean() -> None:

@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import TextMove
 from gauntlet.games.rock_paper_scissors import RockPaperScissors
-from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno.arena import UnoArena
-from gauntlet.pipeline import metrics, track
+from gauntlet.pipeline import metrics
 from gauntlet.pipeline.judging.judge import Judged, JudgeSettings, TracePoint, choices, judge
 from gauntlet.pipeline.judging.judgement_cache import most_deals, plies
 from gauntlet.pipeline.judging.metric_rows import Reading, decisions, figures
@@ -34,7 +33,6 @@ from tests.pipeline.conftest import Capsys, Once, Sweep
 from tests.pipeline.logs import edited, matches
 from tests.pipeline.records import decided, ended, placed, write
 from tests.pipeline.records import decided as decision
-from tests.pipeline.stores import client_of
 
 PLAYOUTS = 30
 
@@ -141,14 +139,6 @@ def test_decisions_of_seats_that_move_at_once_are_judged_in_one_state(
             assert (one.true == one.seen).all()
         found = list(choices(game, 1, record))
         assert [len(choice.state) for choice in found] == [0, 0, 1, 1, 2, 2]
-
-
-def test_a_record_that_breaks_off_does_not_fit(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "agent=random", "deals=1") == 0
-    (record,) = matches(folder).values()
-    for kept in (record.decisions[:-1], (*record.decisions, record.decisions[-1])):
-        with pytest.raises(UserError, match="another version of TicTacToe"):
-            list(choices(TicTacToe(), 1, replace(record, plies=len(kept), decisions=kept)))
 
 
 READING = Reading(PLAYOUTS, (0.0,), "min", 0)
@@ -297,19 +287,3 @@ def test_every_file_tells_them_apart(twins: Path) -> None:
     assert stands.groupby("key")["match"].nunique()[OTHER] == 2
     titles = [axes.get_title() for axes in traces(stands).axes]
     assert titles == [f"deal {deal}, uno_arena-solo-rule" for deal in (0, 0, 1, 1)]
-
-
-@pytest.mark.filterwarnings("ignore")  # mlflow's own
-def test_each_run_of_mlflow_has_the_figures_of_its_cell(twins: Path, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    assert track.main([str(twins), "--store", str(store)]) == 0
-    client = client_of(store)
-    places = [found.experiment_id for found in client.search_experiments()]
-    runs = {run.data.tags.get("gauntlet.cell"): run for run in client.search_runs(places)}
-    assert len(runs) == 3
-    listed = {item.path for item in client.list_artifacts(runs[None].info.run_id, "metrics")}
-    assert "metrics/metrics.csv" in listed
-    for key, own in read(twins, "metrics.csv").groupby("key"):
-        logged = client.download_artifacts(runs[key].info.run_id, "metrics/metrics.csv")
-        again = pd.read_csv(logged, dtype={"key": str})
-        pd.testing.assert_frame_equal(again, own.reset_index(drop=True), check_dtype=False)

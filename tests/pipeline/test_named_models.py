@@ -15,7 +15,7 @@ from gauntlet.models.api.openai import OpenAI
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.plan.cells import Plan
-from gauntlet.pipeline.sizing.hardware import shape_of
+from gauntlet.pipeline.sizing.planner import shape_of
 from gauntlet.pipeline.tables.registry import figures
 from tests.nodes import ROOT
 from tests.pipeline.composing import cells_of, composed

@@ -16,7 +16,7 @@ from gauntlet.agents.search import Search
 from gauntlet.common.errors import UserError
 from gauntlet.games.uno import Uno
 from gauntlet.pipeline.config.nodes import DEEPEST, PACKAGES, build
-from gauntlet.pipeline.log.recorded import player_name, recorded_game
+from gauntlet.pipeline.log.recorded import recorded_game
 from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.identity import describe
 from tests.pipeline.conftest import Sweep
@@ -123,17 +123,6 @@ def test_other_nodes_within_are_another_description() -> None:
         for actors in ((RANDOM, RANDOM, SEARCH), (RANDOM, SEARCH, RANDOM), (SEARCH,) * 3)
     }
     assert len(found) == 3
-
-
-def test_what_is_no_plain_data_is_not_described() -> None:
-    agent: Any = Chosen({"a": Random()}, "a", tags=[{1, 2}])  # type: ignore[list-item]
-    with pytest.raises(UserError, match=r"tags\.0 is of type set; it must be plain data"):
-        describe(agent)
-
-
-def test_a_player_of_several_is_told_in_words() -> None:
-    agent = describe(Team((Random(), LLM(Cloze()), Search(5))))
-    assert player_name({"agent": agent}) == "Team Random, LLM Cloze, Search 5 random"
 
 
 WRAPPED = """

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from tests.pipeline.browsed import CHROMIUM, PATIENCE, SCHEMES, faults
+from tests.pipeline.browsed import CHROMIUM, PATIENCE, faults
 from tests.pipeline.logs import matches
 from tests.pipeline.paged import SCRIPT, played, several
 
@@ -144,23 +144,6 @@ def test_a_script_in_a_reply_is_text_and_nothing_else(visit: Open, outputs: Path
     assert page.title() == f"Match {match} - Gauntlet"
     page.goto(page.url.replace(match, "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"))
     see(page, "no match <img src=x onerror=alert(1)>")
-
-
-def test_light_and_dark_follow_the_system_until_one_is_chosen(visit: Open) -> None:
-    page = visit("/")
-    expect(page.locator("h1")).to_be_visible(timeout=PATIENCE)
-    ground = "getComputedStyle(document.body).backgroundColor"
-    seen = []
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(200)
-        seen.append(page.evaluate(ground))
-    assert seen[0] != seen[1]
-    page.get_by_label("look: system, light or dark").click()
-    page.get_by_role("option", name="light").click()
-    page.wait_for_function(f"{ground} === '{seen[0]}'")
-    page.reload()
-    page.wait_for_function(f"{ground} === '{seen[0]}'")
 
 
 def test_a_run_is_watched_to_its_end(visit: Open, outputs: Path) -> None:

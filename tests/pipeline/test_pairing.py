@@ -1,28 +1,49 @@
-"""Which two cells are compared, by rule, in a folder or two; and a game under other names."""
+"""Which two cells are compared, and the tables and figures of many: small, and what is left out is
+told; a new one is one file."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from gauntlet.common.errors import UserError
+from gauntlet.common.terminal import WIDTH
 from gauntlet.pipeline import compare, report
-from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline import tables as package
 from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.tables import registry
+from gauntlet.pipeline.tables.formatting import Scale
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.registry import ROWS, TERMINAL, Results
+from gauntlet.pipeline.tables.sweep import figures, terminal
 from gauntlet.pipeline.tables.sweep.claims import (
     CELLS,
     PAIRS,
     check,
     choose_pairs,
     factors,
-    save_rule,
 )
+from gauntlet.pipeline.tables.sweep.conditions import MOST, conditions
+from gauntlet.pipeline.tables.sweep.pairs import pairing
+from gauntlet.pipeline.tracking.store import PARENT_TAG
 from tests.pipeline.conftest import Capsys, Full, Refusal, Sweep
-from tests.pipeline.made import SCORE, about, pairs_table, won
+from tests.pipeline.made import (
+    RANDOM,
+    SCORE,
+    about,
+    drawn_of,
+    made_of,
+    pairs_table,
+    won,
+)
+from tests.pipeline.stores import client_of, runs, table_of
 
 
 def cell(model: str, prompt: str, game: str = "uno") -> CellResults:
@@ -122,15 +143,6 @@ def test_holm_counts_the_pairs_of_the_table() -> None:
     assert against["p_holm"].max() < same["p_holm"].max()
 
 
-def test_a_folder_remembers_the_rule(tmp_path: Path) -> None:
-    save_rule(tmp_path, "auto")
-    assert not Folder(tmp_path).tables_file.exists()
-    save_rule(tmp_path, "first")
-    assert Folder(tmp_path).comparisons == "first"
-    save_rule(tmp_path, "auto")
-    assert Folder(tmp_path).comparisons == "auto"
-
-
 def test_the_report_has_the_pairs_of_the_run(
     sweep: Sweep, folder: Path, full: Full, refusal: Refusal
 ) -> None:
@@ -216,7 +228,149 @@ def test_both_games_make_a_row_on_the_deals_of_both(sweep: Sweep, folder: Path, 
     assert "Under other names" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_game_that_differs_in_more_than_names_is_no_pair(sweep: Sweep, folder: Path) -> None:
-    assert sweep("game=tic_tac_toe", "game.size=4", "prompt=cloze", "deals=2") == 0
-    assert sweep("game=obfuscated_tic_tac_toe", "prompt=cloze", "deals=2") == 0
-    assert not (folder / "obfuscation.csv").exists()
+DEALS = 20
+
+
+def cells(number: int) -> list[CellResults]:
+    """Won by a number of deals that goes up and down with the cell."""
+    orders = (np.random.default_rng(seed).permutation(DEALS) for seed in range(number))
+    return [
+        won(about(f"m{at}", baseline=RANDOM, model=f"m[seed={at}]"), (order < at % 15).tolist())
+        for at, order in enumerate(orders)
+    ]
+
+
+DRAWN = ("win_rates", "running_win_rates", "paired_differences")
+
+
+def beside_first(found: list[CellResults]) -> Results:
+    """Results in which each cell is compared with the first."""
+    return made_of(found, {pairing: choose_pairs(found, "first")})
+
+
+def svgs(number: int) -> dict[str, str]:
+    """Every figure as the page has it."""
+    drawn = drawn_of(beside_first(cells(number)), *DRAWN)
+    return {name: plot_style.svg(figure) for name, figure in drawn.items()}
+
+
+def test_figures_of_four_times_as_many_cells_are_no_larger() -> None:
+    few, more = svgs(50), svgs(200)
+    assert few.keys() == more.keys() == {"win_rates", "running_win_rates", "paired_differences"}
+    for name in few:
+        assert len(more[name]) < 1.5 * len(few[name]) < 500_000
+
+
+def test_a_heat_map_has_every_pair_on_both_sides() -> None:
+    found = cells(10)
+    pairs = pairs_table(found)
+    names = {one.about.name: one.about.name for one in found}
+    assert figures.dense(pairs)
+    figure = figures.paired_differences(pairs, names, Scale("win rate", True))
+    shades = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
+    assert np.isnan(np.diag(shades)).all()
+    wins = np.array([one.outcomes.won.mean() for one in found])
+    apart = 100 * (wins[:, None] - wins)
+    off = ~np.eye(10, dtype=bool)
+    assert shades[off] == pytest.approx(apart[off])
+
+
+def test_the_terminal_shows_some_rows_and_says_where_all_are(capsys: Capsys) -> None:
+    made, rows = beside_first(cells(100)), ROWS[TERMINAL]
+    made.cache["summary"] = made["summary"].assign(warning="odd")
+    terminal.show_all(made)
+    text = capsys.readouterr().out
+    assert f"The first {rows} of 100; all: summary.csv." in text
+    assert f"The clearest {rows} of 99; all: pairs.csv." in text
+    assert "WARNING and 90 other cells: diagnostics.csv" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_more_terms_than_a_regression_can_tell_apart_are_left_to_the_pairs() -> None:
+    (some,), (more,) = (conditions(made_of(cells(MOST + more))) for more in (1, 2))
+    assert len(some.effects) == MOST
+    assert not more.effects
+    assert f"{MOST + 2} models and 1 prompts are too many for one regression" in more.sentences()[1]
+
+
+# --- a new table, a new figure
+
+
+TABLE = """
+from gauntlet.pipeline.tables.registry import table
+from gauntlet.pipeline.tables.media.sheets import Column, View, cell_name, decimal
+
+COLUMNS = (Column("cell", cell_name), Column("plies", decimal("plies", ".1f")))
+SHOWN = View("How long matches were", COLUMNS)
+
+@table("plies", {"cell": "the cell's name", "plies": "mean moves of a match"}, [SHOWN])
+def plies(results):
+    for cell in results.cells:
+        yield {"cell": cell.about.name, "plies": cell.outcomes.column("plies").mean()}
+"""
+FIGURE = """
+from gauntlet.pipeline.tables.media import plot_style
+from gauntlet.pipeline.tables.registry import figure
+
+@figure("plies_drawn")
+def plies_drawn(results):
+    drawn, axes = plot_style.canvas(2.0)
+    axes.plot(results["plies"]["plies"], "o")
+    plot_style.set_title(drawn, "Moves of a match, drawn")
+    return drawn
+"""
+
+
+@pytest.fixture
+def extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package of tables with two additional files."""
+    added = tmp_path / "added"
+    added.mkdir()
+    for name, text in (("own_table", TABLE), ("own_figure", FIGURE)):
+        (added / f"{name}.py").write_text(text, encoding="utf-8")
+    registry.tables()  # contents of the package itself
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(added)])
+    monkeypatch.setattr(registry, "_TABLES", dict(registry._TABLES))
+    monkeypatch.setattr(registry, "_FIGURES", dict(registry._FIGURES))
+    registry._load.cache_clear()
+    yield
+    for name in ("own_table", "own_figure"):
+        sys.modules.pop(f"{package.__name__}.{name}", None)
+        vars(package).pop(name, None)
+
+
+@pytest.mark.drawn
+@pytest.mark.usefixtures("extended")
+@pytest.mark.filterwarnings("ignore")  # mlflow's own
+def test_a_new_table_and_a_new_figure_are_everywhere(
+    sweep: Sweep, folder: Path, store: Path, capsys: Capsys
+) -> None:
+    given = ("game=tic_tac_toe", "prompt=cloze", "deals=4", "tracking=mlflow")
+    assert sweep(*given, f"tracking.store={store}") == 0
+    assert report.main([str(folder), "--paper", "--full"]) == 0
+    (row,) = pd.read_csv(folder / "plies.csv").to_dict("records")
+    assert 5 <= row["plies"] <= 9
+    shown = capsys.readouterr().out
+    assert "How long matches were" in shown
+    assert f"{row['plies']:.1f}" in shown[shown.index("How long matches were") :]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "How long matches were" in page
+    assert "Moves of a match, drawn" in page
+    assert (folder / "figures" / "plies_drawn.png").exists()
+    assert (folder / "paper" / "figures" / "plies_drawn_wide.pdf").exists()
+    assert (folder / "paper" / "tables" / "plies.tex").exists()
+    (child,) = (run for run in runs(store) if PARENT_TAG in run.data.tags)
+    assert table_of(client_of(store), child)["plies/plies"] == row["plies"]
+
+
+def test_a_column_that_is_not_declared_is_refused() -> None:
+    made = registry.Table("odd", lambda _: [{"cell": "a", "more": 1}], {"cell": "the cell's name"})
+    with pytest.raises(TypeError, match="table odd does not declare its columns \\['more'\\]"):
+        made.frame(made_of([]))
+
+
+def test_every_column_has_a_meaning_and_the_main_tables_are_small() -> None:
+    every = registry.tables()
+    assert all(meaning for one in every.values() for meaning in one.columns.values())
+    assert len(every["summary"].columns) <= 36
+    assert len(every["pairs"].columns) <= 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec.structs import replace as with_
 
 from gauntlet.agents.base import Decision, Turn
 from gauntlet.agents.llm import LLM
-from gauntlet.agents.prompting import answers
 from gauntlet.agents.prompting.base import Method
 from gauntlet.agents.prompting.cot import Cot
 from gauntlet.agents.prompting.gamebench import Base
@@ -30,7 +27,6 @@ from gauntlet.pipeline.log.schema import DecisionRecord
 from gauntlet.pipeline.plan.cells import Player
 from gauntlet.pipeline.play.chains import Answered, answer_questions
 from gauntlet.pipeline.tables.sweep.reply_audit import Audit, classify, reprompted
-from gauntlet.pipeline.viewer.match import decision_view
 from tests.agents.play import turn_with
 from tests.pipeline.conftest import Full, Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -226,27 +222,6 @@ def test_a_reply_that_was_asked_for_again_is_counted() -> None:
     assert found["reasked"] == 1
 
 
-def test_a_reply_with_thoughts_is_shown_as_it_was_read() -> None:
-    """Thoughts beside an answer change nothing of what the method noted."""
-    reply = Generation(ONE, 9, 8, details=(Detail("stop", "hm"),))
-    record = with_(record_of(Vanilla(), reply), notes={"answers": [0], "dropped": [0]})
-    (prompt,) = decision_view(record, STATICS).prompts
-    assert (prompt.thoughts, prompt.reading) == ("hm", "draw, taken for no answer")
-
-
-def test_a_parser_that_guesses_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted bug: takes the last option mentioned in the prose, if none is named."""
-    prose = "I would rather draw two than play red 3"
-    assert kinds(record_of(Cot(retries=0), prose)) == [("malformed",)]
-
-    def guessing(reply: str, options: Sequence[str], form: str | None = None) -> int:
-        return max(range(len(options)), key=lambda at: reply.rfind(options[at]))
-
-    monkeypatch.setattr("gauntlet.agents.prompting.cot_base.move_in", guessing)
-    assert kinds(record_of(Cot(retries=0), prose)) == [("ambiguous",)]
-    assert answers.move_in(prose, ("draw", "draw two", "red 3")) == "malformed"
-
-
 def test_examples_are_of_the_first_deals_whatever_the_order() -> None:
     """At most EXAMPLES per kind; a reply of two kinds appears once."""
     bad, empty = record_of(Vanilla(), "hm"), record_of(Vanilla(), "")
@@ -288,17 +263,3 @@ def test_a_sweep_writes_its_audit_and_shows_examples(
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert" not in page
     assert "What was wrong with replies" in full()
-
-
-def test_where_all_was_plainly_read_a_line_says_so(sweep: Sweep, folder: Path, full: Full) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=2") == 0
-    (row,) = pd.read_csv(folder / "parser.csv").to_dict("records")
-    line = f"Replies: all {row['replies']} were read at once."
-    out = full()
-    assert line in out
-    assert "What was wrong" not in out
-    assert row["malformed"] == row["illegal"] == row["unreported"] == 0
-    page = (folder / "report.html").read_text()
-    assert line in page
-    assert "Replies, looked at" not in page
-    assert not (folder / "parser_examples.csv").exists()

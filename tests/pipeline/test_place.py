@@ -83,12 +83,6 @@ def test_a_folder_of_other_cells_is_left_alone(tmp_path: Path, refusal: Refusal)
     assert (out / "config.yaml").read_bytes() == config
 
 
-def test_no_pair_is_played_beyond_the_most(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    assert run(*SEARCH, "--most", 6, "--batch", 4, "--within", 1, f"output_dir={out}") == 0
-    assert sum(1 for _ in Folder(out).matches()) == 2 * 6
-
-
 @cache
 def random_player() -> tuple[ladders.Ladder, Cell]:
     ladder, words = read_words(["game=tic_tac_toe", "agent=random"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,15 @@ from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.pipeline.plan import __main__ as plan
 from gauntlet.pipeline.plan.__main__ import main
 from gauntlet.pipeline.sizing import planner
-from gauntlet.pipeline.sizing.hardware import DEVICES, GIB, SHAPES, Shape, devices, shape_of
-from gauntlet.pipeline.sizing.planner import Fit, Load, Pace, fit, hours
+from gauntlet.pipeline.sizing.planner import (
+    DEVICES,
+    GIB,
+    SHAPES,
+    Load,
+    devices,
+    fit,
+    shape_of,
+)
 from gauntlet.pipeline.sizing.workload import Work, tokens
 from gauntlet.pipeline.tables.registry import load_cells
 from gauntlet.pipeline.tables.sweep.primary_test import results_by_deal
@@ -139,42 +145,16 @@ def test_seventy_billion_parameters_run_on_one_device_with_weights_on_the_disk()
     with pytest.raises(UserError, match=r"with model\.offload=disk model\.shards=1 it takes"):
         fit(load(), *devices("1xH100"))
     count, device = devices("1xH100")
-    shape, pace = SHAPES["meta-llama/Llama-3.3-70B-Instruct"], Pace(efficiency=0.5, disk=12.0)
+    shape = SHAPES["meta-llama/Llama-3.3-70B-Instruct"]
     own = load(offload="disk")
     found = fit(own, count, device)
     layer = 2 * shape.layer_parameters / 80 / GIB
     assert found.weights == pytest.approx(0.5 * (0.9 * device.memory - found.cache) + layer)
     assert found.memory <= planner.USABLE * device.memory
     assert found.weights + found.on_disk == pytest.approx(2 * NAMED["llama70b"] / GIB)
-    read = found.on_disk * GIB / 12e9
-    took = hours(replace(own, work=Work(10, 10, 1000, 1000)), found, device, pace)
-    assert took.logical == pytest.approx(10 * read / 3600)
-    products = 1000 * shape.operations(50) + 10 * shape.head_operations()
-    assert took.packed == pytest.approx(products / (0.5 * 989e12) / 3600)
     with pytest.raises(UserError, match="does not fit") as refused:
         fit(own, *devices("1xcpu"))
     assert "offload" not in str(refused.value)
-
-
-def test_hours_by_hand() -> None:
-    """T (2 N + 4 L d c) + 2 d V an answer, over half of 989 TFLOP/s; c half a prompt on average."""
-    shape = Shape(4096, 32, 32, 8, 128, 14336, 128256)
-    assert shape == SHAPES["meta-llama/Llama-3.1-8B"]
-    own = replace(load("meta-llama/Llama-3.1-8B"), work=Work(1e6, 3e6, 9e8, 2.5e8))
-    token = 2 * 6_979_584_000 + 4 * 32 * 4096 * 150
-    head = 3e6 * 2 * 4096 * 128256
-    found = Fit(weights=14.96, cache=0.0, activations=1.0, shards=1, replicas=8, pack=16384)
-    took = hours(own, found, DEVICES["H100"], Pace(efficiency=0.5))
-    assert took.logical == pytest.approx((9e8 * token + head) / 494.5e12 / 8 / 3600)
-    assert took.packed == pytest.approx((2.5e8 * token + head) / 494.5e12 / 8 / 3600)
-
-
-def test_reading_the_weights_or_the_host_can_take_longer_than_multiplying() -> None:
-    short_prompts = replace(load(), work=Work(decisions=10, prompts=10, sent=10, packed=10))
-    found = Fit(weights=32.9, cache=0.0, activations=0.0, shards=4, replicas=1, pack=16384)
-    took = hours(short_prompts, found, DEVICES["H100"], Pace(efficiency=1.0))
-    assert took.logical == pytest.approx(10 * 32.9 * GIB / 3.35e12 / 3600)
-    assert took.packed == pytest.approx(10 * planner.HOST_SECONDS / 3600)
 
 
 def test_tokens_of_a_decision_by_the_formulas() -> None:
@@ -211,7 +191,8 @@ def test_the_command_needs_no_weights_and_fits_the_terminal(
     (memory, work) = (line.split() for line in said.splitlines() if "Llama-3.3-70B" in line)
     assert memory[1] == "70.6G"
     assert memory[-2:] == ["4", "2"]
-    assert float(work[-2]) > float(work[-1]) >= 0
+    assert int(work[1]) == 1
+    assert work[-2] > "0" < work[-1]
     assert not (tmp_path / "outputs" / "quickstart").exists(), "planning plays nothing"
 
 
@@ -245,16 +226,6 @@ def test_mistakes_are_one_line(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gauntlet.pipeline.sizing.workload.SAMPLE", 1)
     assert line in refusal(plan.main([*words, "deals=10", "prompt=cloze"]))
-
-
-@pytest.mark.parametrize(
-    "option", ["--efficiency=0", "--efficiency=nan", "--disk=-1", "--disk=inf"]
-)
-def test_a_pace_is_a_number_above_0(option: str, capsys: Capsys) -> None:
-    with pytest.raises(SystemExit) as ended:
-        plan.main(["model=llama1b", "--hardware", "H100", option])
-    assert ended.value.code == 2
-    assert "is not a number above 0" in capsys.readouterr().err
 
 
 # --- by a pilot

@@ -271,7 +271,6 @@ def test_at_a_larger_table_the_first_takes_the_measured_seats(sweep: Sweep, fold
         ("pairing=round_robin players=[rule,random] rotate=false", False),
         ("seats=three_random seats.0.player=search seats.1.player=rule", True),
         ("seats=three_random seats.0.player=search seats.1.player=rule rotate=false", False),
-        ("seats=three_random seats.0.player=search seats.1.player=rule simulate=true", False),
         ("seats=three_random seats.0.player=rule", False),
         ("seats=coop", False),
         ("seats=solo", False),

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import threading
-import time
-from collections.abc import Sequence
-from concurrent.futures import CancelledError
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +11,18 @@ import yaml
 
 from gauntlet.agents.llm import LLM
 from gauntlet.agents.prompting.cloze import LETTERS
-from gauntlet.agents.prompting.cot import Cot
-from gauntlet.agents.prompting.pride import Pride
-from gauntlet.agents.prompting.talaga import Talaga
-from gauntlet.agents.prompting.tot import Tot
 from gauntlet.agents.random import Random
 from gauntlet.common.conf_folders import CONF
 from gauntlet.common.errors import ModelError
 from gauntlet.games.codenames import Codenames
 from gauntlet.games.tic_tac_toe import TicTacToe
-from gauntlet.games.uno import Uno
-from gauntlet.models.base import Reply, Request
 from gauntlet.models.fake import Fake, FakeModel
 from gauntlet.pipeline.config.nodes import build
-from gauntlet.pipeline.log import progress
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.plan.cells import Cell, Plan, Player, Task
+from gauntlet.pipeline.plan.cells import Cell, Plan, Player
 from gauntlet.pipeline.play.scheduler import Scheduler
-from gauntlet.pipeline.sweep import play
-from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
+from tests.pipeline.conftest import Once, Refusal, Sweep
 from tests.pipeline.logs import matches, preparations
 
 METHODS = ("pride", "label_study")
@@ -46,26 +32,6 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def notes(folder: Path) -> list[dict[str, Any]]:
     found = matches(folder).values()
     return [decision.notes for r in found for decision in r.decisions if decision.notes]
-
-
-@pytest.mark.parametrize(("prompt", "names"), [("pride", {"Pride"}), ("cloze", set())])
-def test_what_is_prepared_is_shown_until_a_match_ends(
-    sweep: Sweep, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, prompt: str, names: set[str]
-) -> None:
-    """A preparation may take minutes, without any match."""
-    monkeypatch.setattr(progress, "AT_LEAST_EVERY", 0)
-
-    class Bar(progress.Bar):
-        def __enter__(self) -> progress.Bar:
-            entered = super().__enter__()
-            self.tick()
-            return entered
-
-    monkeypatch.setattr(play, "Bar", Bar)
-    assert sweep(f"prompt={prompt}", "deals=1", "controls=[]") == 0
-    first, *_, last = re.findall("played . of .+ matches, (.+)", capsys.readouterr().out)
-    assert {*re.findall(r"preparing (\w+), under way", first)} == names
-    assert "preparing" not in last
 
 
 @every_method
@@ -142,21 +108,6 @@ def test_a_log_is_played_again_without_its_model(
     assert list(preparations(again).values()) == list(preparations(folder).values())
 
 
-@pytest.mark.parametrize(
-    "published",
-    ["prompt=calibrated prompt.inputs=[N/A,'','[MASK]']", "prompt=pride prompt.mean=arithmetic"],
-)
-def test_the_published_form_is_another_cell(sweep: Sweep, folder: Path, published: str) -> None:
-    method, setting = published.split()
-    assert sweep(method, "deals=1") == sweep(method, setting, "deals=1") == 0
-    first, second = matches(folder).values()
-    assert first.cell != second.cell
-    default, changed = (
-        [list(d.notes["prior"]) for d in one.decisions if d.notes] for one in (first, second)
-    )
-    assert default[0] != changed[0]
-
-
 @every_method
 def test_letters_must_be_single_tokens(
     sweep: Sweep, method: str, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
@@ -185,40 +136,6 @@ def test_a_preparation_that_fails_sets_its_matches_aside_and_no_others(
     assert len(lines) == 2
     assert all("no content, no answer" in json.loads(line)["error"] for line in lines)
     assert len(matches(folder)) == 2
-
-
-def test_closing_does_not_wait_for_a_preparation() -> None:
-    scheduler = Scheduler({"cell": pride_cell()}, 1, {Fake(): Closing()}, width=1)
-    Closing.scheduler = scheduler
-    (match,) = scheduler.submit([Task("cell", 0, 0, "match")])
-    with pytest.raises(CancelledError):
-        match.result(timeout=30)
-    assert Closing.asked == 1
-    Closing.closing.join(timeout=30)
-
-
-class Closing:
-    """A model during whose first answer the scheduler is closed."""
-
-    scheduler: Scheduler
-    closing: threading.Thread
-    asked = 0
-
-    def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
-        Closing.asked += 1
-        Closing.closing = threading.Thread(target=self.scheduler.close)
-        Closing.closing.start()
-        while not self.scheduler._closed.is_set():
-            time.sleep(0.01)
-        return Fake().load().answer(requests)
-
-    def close(self) -> None:
-        pass
-
-
-def pride_cell() -> Cell:
-    players = (Player("random", Random(), None, None), Player("llm", LLM(Pride()), Fake(), None))
-    return Cell("", {}, Uno(num_seats=2), players, (1,), (1,), "win", False, False, None, {})
 
 
 # --- reasoned runs
@@ -252,20 +169,6 @@ def played(cell: Cell, width: int, deals: int = 4) -> list[MatchRecord]:
         scheduler.close()
     assert all(records)
     return [r for r in records if r is not None]
-
-
-def bare(record: MatchRecord) -> Any:
-    return record.decisions, record.returns, record.statics
-
-
-@pytest.mark.parametrize("method", [Cot(samples=3), Tot(), Talaga()], ids=["sc", "tot", "talaga"])
-def test_records_are_the_same_at_any_width(method: Any) -> None:
-    cell = cell_of(replace(method, max_tokens=20))
-    one, many = (played(cell, width) for width in (1, 8))
-    assert [bare(record) for record in one] == [bare(record) for record in many]
-    own = [d for record in one for d in record.decisions if d.asked]
-    assert len({d.chosen for d in own}) > 1
-    assert not all(d.fallback for d in own)
 
 
 PROMPTS = sorted({file.stem for file in (CONF / "prompt").glob("*.yaml")} - {"observe"})

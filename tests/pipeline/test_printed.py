@@ -1,29 +1,41 @@
-"""LaTeX tables and PDF figures of a folder: valid LaTeX only, as a file configures them."""
+"""The report as a page, and as LaTeX tables and PDF figures: valid alone, linked, as a file
+configures them."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from gauntlet.models.exchanges import TextExchange
+from gauntlet.pipeline import replay
 from gauntlet.pipeline import report as command
+from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.media import latex
 from gauntlet.pipeline.tables.media.latex import PaperConfig
-from gauntlet.pipeline.tables.registry import PAPER, ROWS, Results, Sheet, sheets
+from gauntlet.pipeline.tables.media.page import LONGEST, clip, match_page
+from gauntlet.pipeline.tables.media.run_metadata import facts
+from gauntlet.pipeline.tables.registry import PAPER, Results, Sheet, load_cells, sheets
 from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.tables.sweep.report import drawings
+from gauntlet.pipeline.viewer.match import decision_view
 from tests.pipeline.conftest import Capsys, Once, Refusal, Sweep
+from tests.pipeline.logs import matches
 from tests.pipeline.made import RANDOM, SCORE, KnownBaseline, about, made_of, results, won
+from tests.pipeline.packed import html_of, unpacked
+from tests.pipeline.records import STATIC, decided
 
 HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m'
 
@@ -42,20 +54,6 @@ HOSTILE = r"50% of $x_1^2 & #2 {~} \input{/etc/passwd} <b>|" "" + '"é中\x1b[1m
 )
 def test_what_latex_would_obey_is_escaped(text: str, expected: str) -> None:
     assert latex.escape(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("-1.5 to +2.0", "$-$1.5 to +2.0"),
-        ("48.0-54.4%", r"48.0--54.4\%"),
-        ("3e-06", r"$3\times10^{-6}$"),
-        ("0.0123", "0.0123"),
-        ("-", "-"),
-    ],
-)
-def test_numbers_are_set_as_numbers(text: str, expected: str) -> None:
-    assert latex.number(text) == expected
 
 
 def test_a_table_has_rules_a_caption_and_its_numbers_to_the_right() -> None:
@@ -115,35 +113,6 @@ def test_a_paper_of_hostile_names(tmp_path: Path) -> None:
         assert b"/Type3" not in data
 
 
-def test_captions_say_n_interval_and_test() -> None:
-    wins, pairs = (sheet.foot for sheet in printed(hostile_results(measure=False)).values())
-    assert "40 matches, 20 deals a cell" in wins
-    assert "of single wins Clopper and Pearson's" in wins
-    assert "in points. p: of the difference from random (not 0)" in wins
-    assert "Fisher's exact test, corrected by Holm" in wins
-    assert "measured in 1,000,000 games" in wins
-    assert "McNemar's exact test; corrected by Holm: a pair that tells a model" in pairs
-    assert "20 deals a pair" in pairs
-
-
-def test_a_score_is_told_in_its_own_terms() -> None:
-    cells, pairs = printed(hostile_results(measure=True)).values()
-    assert cells.title == "Score of every cell"
-    assert cells.rows[0][2] == "3.750"
-    assert "points" not in cells.foot + pairs.foot
-    assert "Clopper" not in cells.foot
-    assert "a paired permutation test over deals" in pairs.foot
-
-
-def test_a_table_of_many_cells_says_where_the_others_are() -> None:
-    shown = hostile_results(measure=False)
-    many = shown["summary"].loc[np.zeros(99, int)].reset_index(drop=True)
-    table = registry.tables()["summary"]
-    (sheet,) = table.sheets(replace(shown, cache={**shown.cache, "summary": many}), PAPER)
-    assert len(sheet.rows) == ROWS[PAPER]
-    assert sheet.foot.startswith("The first 30 of 99; all: summary.csv.")
-
-
 def test_the_command_prints_a_paper(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
@@ -162,13 +131,6 @@ def test_the_command_prints_a_paper(
     page = (folder / "report.html").read_text()
     assert page.count("<svg") == 2 * len(drawn)
     assert ".drawing .column" in page
-
-
-def test_a_page_shows_the_first_figures_of_each_kind() -> None:
-    ((_, one),) = islice(drawings(hostile_results(measure=False)).items(), 1)
-    alike = {f"choices_{number}": replace(one, kind="choices") for number in range(8)}
-    shown = [name for name, _ in report._on_page({"win_rates": one, **alike})]
-    assert shown == ["win_rates", *(f"choices_{number}" for number in range(6))]
 
 
 PLIES = """
@@ -230,14 +192,6 @@ def test_what_cannot_be_written_is_shown_all_the_same(
     assert shown.out.strip() in printed
 
 
-def test_what_cannot_be_written_is_named(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    assert sweep("game=tic_tac_toe", "prompt=cloze", "deals=1") == 0
-    (folder / "paper").touch()
-    capsys.readouterr()
-    assert command.main([str(folder), "--paper"]) == 2
-    assert capsys.readouterr().err == f"gauntlet: {folder}/paper/tables: Not a directory\n"
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_takes_it(tmp_path: Path) -> None:
@@ -287,13 +241,6 @@ def test_a_table_is_written_as_configured(played: Path, tmp_path: Path) -> None:
     assert "Two prompts. " not in (played / "paper" / "tables" / "summary.tex").read_text()
 
 
-def test_of_equal_headings_the_second_has_a_number(played: Path, tmp_path: Path) -> None:
-    config = 'tables: {pairs: {columns: ["deals", "p Holm"]}}'
-    assert written(played, tmp_path, config) == 0
-    text = (played / "paper" / "tables" / "pairs.tex").read_text()
-    assert "deals & p Holm" in text
-
-
 @pytest.mark.parametrize(
     ("config", "why"),
     [
@@ -312,8 +259,141 @@ def test_a_config_that_does_not_fit_is_refused(
     assert why in refusal(written(played, tmp_path, config))
 
 
-def test_a_config_that_is_not_there_is_refused(
-    played: Path, refusal: Refusal, capsys: Capsys
+TEXTS = '+model.texts=[\'{"thoughts": "So.", "action": "1"}\',\'{"action": "99"}\',\'Hm.\']'
+
+
+class Page(HTMLParser):
+    """Ids, links, resources loaded from elsewhere, and every text by its enclosing tag."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given and tag in ("h2", "h3"):
+            self.ids.append(given["id"] or "")
+        self.loaded += [given[name] or "" for name in ("src", "data") if name in given]
+        self.loaded += [tag] * (tag in ("link", "script", "iframe"))
+
+
+def test_the_report_says_what_was_played_and_shows_prompts_folded(
+    sweep: Sweep, folder: Path
 ) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=vanilla,tutri", TEXTS, "deals=3") == 0
+    text = (folder / "report.html").read_text()
+    page = Page(text)
+    assert page.loaded == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {"cells", "decisions-looked-at", "where-this-came-from"} <= set(page.ids)
+    told = {one.term: one.values for one in facts(folder, load_cells(folder), ["v", "t"])}
+    assert told["game"] == [
+        "tic_tac_toe (games.tic_tac_toe.TicTacToe): 2 seats, size 3, win_length 3"
+    ]
+    model = Folder(folder).sweep_cells()[0].labels["model"]
+    subject = f"llm.{model}.vanilla or llm.{model}.tutri"
+    assert told["players by seat"] == [f"0 random; 1 {subject} (measured)"]
+    assert (told["seed"], told["deals"]) == (["1"], ["3 a cell, 6 matches in all"])
+    assert told["seating"] == ["as above in every match"]
+    assert told["command"][0].startswith("python -m pipeline.run launch=inline ")
+    del told["cells' keys"]  # under the page's names
+    assert [fact[0] for fact in told.values() if fact[0] not in unescape(text)] == []
+    prompts = re.findall(r"<details><summary>.*?</summary>\s*<pre>(.*?)</pre>", text, re.S)
+    whole = [x for x in map(unescape, prompts) if x.startswith("You are player") and "Goal:" in x]
+    assert len(whole) == 2 * 3 + (1 + 3), "samples, and of one decision each question"
+
+
+def test_a_replay_shows_what_was_written_and_what_was_made_of_it(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=tutri", TEXTS, "deals=2") == 0
     capsys.readouterr()
-    assert "none.yaml" in refusal(command.main([str(played), "--paper", "none.yaml"]))
+    said = page = ""
+    for match in matches(folder):
+        assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
+        said += capsys.readouterr().out
+        data = unpacked(match_page(replay.replay(match, [folder])))
+        page += unescape("".join(html_of(data, match)))
+    for wanted in ("-> malformed", "-> illegal"):
+        assert wanted in said
+    assert "-> <b>malformed</b>" in page
+    assert re.search(r"reply \d -> C\dR\d\n", said)
+    assert '{"thoughts": "So.", "action": "1"}' in said
+    assert said.count("(all of the above)\nLook back on the last moves.") > 2
+    assert said.count("\nHm.\n") == page.count("<pre>Hm.</pre>") > 0
+
+
+def test_words_of_an_open_option_are_told_after_what_was_wrong_with_others() -> None:
+    def wrote(text: str) -> TextExchange:
+        told = {"static": STATIC, "cue": "", "logical_tokens": 2, "tokens": (1, 1)}
+        return TextExchange(**told, shared="?", settings=(9, 0.0, (), 0), text=text)
+
+    notes = {"answers": [1], "faults": ["is too long"]}
+    made = decided(1, asked=tuple(map(wrote, "xyz")), notes=notes, text="Good day")
+    shown = decision_view(made, {STATIC: ""}).prompts
+    assert [one.reading for one in shown] == ["b", "is too long", "Good day"]
+    bare = decided(1, asked=tuple(map(wrote, "xy")), text="Good day")
+    assert [one.reading for one in decision_view(bare, {STATIC: ""}).prompts] == ["", "Good day"]
+
+
+def test_the_report_links_to_the_matches_that_it_shows(sweep: Sweep, folder: Path) -> None:
+    assert sweep("game=tic_tac_toe", "prompt=vanilla,tutri", TEXTS, "deals=3") == 0
+    text = (folder / "report.html").read_text()
+    linked = dict.fromkeys(re.findall(r'href="(matches/[^"]+)"', text))
+    log = matches(folder)
+    assert {Path(one).stem for one in linked} == log.keys()
+    assert "pipeline.replay" not in text
+    for address in linked:
+        page = (folder / address).read_text()
+        drawn = html_of(unpacked(page), Path(address).stem)
+        assert len(drawn) == log[Path(address).stem].plies + 1
+    assert sweep("game=tic_tac_toe", "prompt=vanilla", TEXTS, "deals=3") == 0
+    left = {one.stem for one in (folder / "matches").iterdir()}
+    assert left == {
+        *re.findall(r'href="matches/([^"]+).html"', (folder / "report.html").read_text())
+    }
+
+
+# --- several runs
+
+
+def test_the_report_says_when_a_log_is_of_several_versions(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    given = ("game=tic_tac_toe", "prompt=cloze")
+    assert sweep(*given, "deals=1") == 0
+    assert "runs that differ" not in capsys.readouterr().out
+    (run,) = map(json.loads, (folder / "runs.jsonl").read_text().splitlines())
+    del run["crc32"]
+    mine, run["versions"]["torch"] = run["versions"]["torch"], "1.0"
+    with (folder / "runs.jsonl").open("ab") as runs:
+        runs.write(line(run))
+    assert command.main([str(folder)]) == 0
+    told = f"The records are of runs that differ: torch {mine} and 1.0."
+    assert told in capsys.readouterr().out
+    assert told in (folder / "report.html").read_text()
+
+
+def test_a_long_prompt_is_cut_in_the_middle_and_says_where_it_is_whole() -> None:
+    assert clip("x" * LONGEST, "") == "x" * LONGEST
+    cut = clip("a" * LONGEST + "z" * 1000, "look")
+    assert cut.startswith("aaa")
+    assert cut.endswith("zzz")
+    assert len(cut) < LONGEST + 50
+    assert "1,000 characters; all: look" in cut
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-1.5 to +2.0", "$-$1.5 to +2.0"),
+        ("48.0-54.4%", r"48.0--54.4\%"),
+        ("3e-06", r"$3\times10^{-6}$"),
+        ("0.0123", "0.0123"),
+        ("-", "-"),
+    ],
+)
+def test_numbers_are_set_as_numbers(text: str, expected: str) -> None:
+    assert latex.number(text) == expected

@@ -15,9 +15,9 @@ from gauntlet.models.base import Done, Generate, Generation, More, Prompt, Reply
 from gauntlet.models.fake import Fake
 from gauntlet.pipeline.play import queues
 from gauntlet.pipeline.play.chains import Ask
-from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue, queue_for
+from gauntlet.pipeline.play.queues import BatchQueue, Delivery, Queue, SlotQueue
 from gauntlet.pipeline.play.scheduler import FIRST, Width
-from tests.pipeline.asking import Answering, Empty, Late, ask, text_of
+from tests.pipeline.asking import Answering, Empty, ask, text_of
 
 SECONDS = 10.0
 """Longer than any of this takes: a wait this long would be forever."""
@@ -303,13 +303,6 @@ def test_no_more_than_the_slots_are_under_way(delivered: Delivered) -> None:
     model.open.release(2)
     delivered.take(3)
     waiting.close()
-
-
-def test_the_kind_of_queue_fits_the_model(delivered: Delivered) -> None:
-    for model, kind in ((Late(2), SlotQueue), (Fake().load(), BatchQueue)):
-        waiting = queue_for(model, 4, delivered.batches.put)
-        assert isinstance(waiting, kind)
-        waiting.close()
 
 
 def test_the_seconds_of_a_batch_are_shared_out_by_tokens(delivered: Delivered) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -64,31 +62,6 @@ def test_the_prompts_tell_the_hand_that_is_shown(sweep: Sweep, folder: Path) -> 
                     assert sorted(told.removeprefix("Your hand: ").split(", ")) == sorted(cards)
                     compared += 1
     assert compared > 10
-
-
-def test_the_terminal_shows_scores_and_on_request_prompts(
-    once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("deals=1", "prompt=cloze")
-    (match,) = matches(folder)
-    capsys.readouterr()
-    assert replay.main([match, "--in", str(folder)]) == 0
-    brief = capsys.readouterr().out
-    assert "player 1: LLM Cloze, measured" in brief
-    assert "by prompt" in brief
-    assert "won by player" in brief
-    assert max(map(len, brief.splitlines())) <= 100
-    assert replay.main([match, "--in", str(folder), "--prompts"]) == 0
-    assert "Which option is best? Reply with its letter." in capsys.readouterr().out
-    assert "Which option is best?" not in brief
-
-
-def test_every_winner_of_a_match_is_named(once: Once, folder: Path) -> None:
-    once("deals=1", "prompt=cloze")
-    (match,) = matches(folder)
-    shown = replay.replay(match, [folder])
-    several = dataclasses.replace(shown, returns=(1.0, -2.0, 1.0), scores=None, forfeits=())
-    assert re.findall(r"player (\d)", several.outcome) == ["0", "2"]
 
 
 def test_an_unknown_match_is_one_clear_line(once: Once, folder: Path, refusal: Refusal) -> None:
@@ -207,13 +180,6 @@ def test_the_published_example_comes_out_as_printed() -> None:
     ]
 
 
-def test_a_prompt_is_told_as_it_was_sent() -> None:
-    first = traced(Cloze(), PRINTED).prompts[0].text
-    assert first.startswith("You are player 2 in a game of UNO.\nGoal: help player 1 win")
-    assert "A) green 2\nB) green 9\nC) red skip\n" in first
-    assert first.endswith("Answer:")
-
-
 def test_a_verdict_stands_for_no_option_and_belongs_to_its_prompt() -> None:
     rows = ((0.2, 0.1), (0.05, 0.3), (0.0, 0.1))
     found = traced(Counterfactual(), rows)
@@ -263,14 +229,6 @@ def test_a_players_losses_are_the_other_ones_wins(played: Path) -> None:
     assert len(set(cell)) == 1
     for line in matching(folder, Wanted(fallbacks=True)):
         assert any(decision.fallback for decision in line.record.decisions)
-
-
-def test_the_command_prints_a_line_a_match(played: Path, capsys: Capsys) -> None:
-    assert main([str(played), "--lost", "--most", "5"]) == 0
-    shown = capsys.readouterr().out
-    count = len([*matching(Folder(played), Wanted(results=["lost"]))])
-    assert f"{count} matches; --most {count} lists all" in shown
-    assert len(re.findall(r"(?m)^[0-9a-f]{16} ", shown)) == 5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from gauntlet.models.exchanges import TextExchange
-from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import replay, verify
 from gauntlet.pipeline.config.nodes import PACKAGES
 from gauntlet.pipeline.log.exchanges import LEFT_OUT, THOUGHTS_MOST
@@ -20,7 +19,7 @@ from gauntlet.pipeline.log.outcomes import outcome
 from tests.agents.hints import HINT
 from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.logs import matches, raw_lines
-from tests.pipeline.records import decided, ended, scored
+from tests.pipeline.records import decided, ended
 
 HINTS = (
     *("game=rock_paper_scissors", "game._target_=tests.agents.hints.Hints", "~game.rounds"),
@@ -119,20 +118,6 @@ def test_every_reply_is_recorded_and_every_fallback_counted(
     assert row["fallbacks"] == sum(decision["fallback"] for decision in made) > 0
 
 
-def test_a_conversation_is_played_again_without_its_model(
-    sweep: Sweep, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert sweep(*SETTINGS, *TEXTS, "prompt=tutri") == 0
-    (path,) = (folder / "records").glob("*.jsonl")
-    monkeypatch.delattr(FakeModel, "_write")
-    replayed = (
-        *("model._target_=models.replay.Replay", "~model.seed", f"+model.records={path}"),
-        *("prompt=tutri", f"output_dir={tmp_path / 'again'}"),
-    )
-    assert sweep(*SETTINGS, *replayed) == 0
-    assert decisions(tmp_path / "again") == decisions(folder)
-
-
 # --- replies
 
 
@@ -150,14 +135,6 @@ def test_every_reply_of_the_subject_is_counted() -> None:
         )
     )
     assert (found.replies, found.malformed, found.illegal) == (8, 3, 3)
-
-
-def test_choices_without_a_probability_are_counted() -> None:
-    """Over all prompts of a decision, and only in the subject's decisions."""
-    asked = (scored(unreported=2), scored(unreported=1), scored())
-    other = decided(0, asked=(scored(unreported=2),))
-    found = outcome(ended(decided(1, asked=asked), other))
-    assert found.unreported == 3
 
 
 # --- fixed word
@@ -203,20 +180,6 @@ def test_a_fallback_that_nobody_is_told_of_shows(sweep: Sweep, folder: Path, ful
     assert "A fixed option in the subject's seat" in " ".join(full().split())
 
 
-def test_a_player_that_reads_is_not_warned_of(sweep: Sweep, folder: Path) -> None:
-    """The fake model's letters depend on every word of the prompt."""
-    assert sweep("prompt=cloze", "deals=40", "game=tic_tac_toe") == 0
-    summary = pd.read_csv(folder / "summary.csv", keep_default_na=False)
-    assert list(summary["warning"]) == [""]
-    (told,) = pd.read_csv(folder / "diagnostics.csv").itertuples()
-    assert told.questions > 300
-    assert told.reply_share < 0.5
-    assert told.close_decisions == 0
-    letters = pd.read_csv(folder / "choices.csv").query("kind == 'letter'")
-    assert letters["share"].sum() == pytest.approx(1)
-    assert letters["random"].sum() == pytest.approx(1)
-
-
 # --- no answer
 
 
@@ -259,14 +222,6 @@ def test_thoughts_and_ends_are_kept_and_shown(sweep: Sweep, folder: Path, capsys
     shown = capsys.readouterr().out
     assert "thoughts 0: I think. I think." in shown
     assert "I would rather not." in shown
-
-
-def test_thoughts_may_be_left_out(sweep: Sweep, folder: Path) -> None:
-    assert sweep(*MOODY, "keep_thoughts=false", "deals=2") == 0
-    found = details(folder)
-    assert {one.detail(0).thoughts for one in found} == {""}
-    assert len({one.detail(0).finish for one in found}) > 2
-    assert verify.main([str(folder), "--replay", "all"]) == 0
 
 
 def test_a_seat_that_gives_up_loses(sweep: Sweep, folder: Path, capsys: Capsys) -> None:

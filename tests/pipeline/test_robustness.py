@@ -115,10 +115,6 @@ def test_a_wording_that_matters_is_seen() -> None:
     assert table.loc["rest", "variance"] == pytest.approx(0.19, abs=0.02)
 
 
-def test_one_wording_one_sample_and_one_seat_have_no_components() -> None:
-    assert made_of([made("a", np.ones((9, 1, 1), int))])["components"].empty
-
-
 def test_the_best_of_several_cells_is_drawn_back() -> None:
     rng = np.random.default_rng(2)
     cells = [made(f"c{n}", rng.integers(0, 2, (50, 1, 1))) for n in range(6)]
@@ -127,15 +123,6 @@ def test_the_best_of_several_cells_is_drawn_back() -> None:
     assert table["group_mean"].iloc[0] < best["pooled"] < best["mean"]
     assert best["low"] < 0.5 < best["high"]
     assert made_of(cells[:2])["pooled"].empty
-
-
-def test_cells_without_a_spread_are_pooled_too() -> None:
-    always = made("always", np.ones((30, 1, 1), int))
-    others = [made(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
-    table = made_of([always, *others])["pooled"].set_index("cell")
-    assert 0 < table.loc["always", "error"] < 0.1
-    assert table.loc["always", "pooled"] < 1
-    assert table["high"].max() == 1, "no further than a measure can go"
 
 
 def test_adjusted_means_are_pooled_where_every_cell_has_one() -> None:
@@ -204,3 +191,12 @@ def test_one_config_crosses_seeds_samples_and_seats(
     assert set(pd.read_csv(folder / "seeds.csv")["seed"]) == {3, 1}
     assert {*pd.read_csv(folder / "components.csv")["component"]} >= {"deal", "seat", "sample"}
     assert "holds matches of seed 3,1, not 3" in refusal(main([*sweep, "seed=3"]))
+
+
+def test_cells_without_a_spread_are_pooled_too() -> None:
+    always = made("always", np.ones((30, 1, 1), int))
+    others = [made(f"c{n}", np.arange(30).reshape(30, 1, 1) % 2) for n in range(2)]
+    table = made_of([always, *others])["pooled"].set_index("cell")
+    assert 0 < table.loc["always", "error"] < 0.1
+    assert table.loc["always", "pooled"] < 1
+    assert table["high"].max() == 1, "no further than a measure can go"

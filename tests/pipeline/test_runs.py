@@ -19,7 +19,7 @@ from gauntlet.pipeline.log.lines import line
 from gauntlet.pipeline.log.schema import Clock, MatchRecord
 from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.tracking.spans import traces_of
-from gauntlet.pipeline.tracking.store import NOTE_TAG, PARENT_TAG, TAG
+from gauntlet.pipeline.tracking.store import PARENT_TAG, TAG
 from gauntlet.pipeline.tracking.traces import CLOSE, FALLBACK, FIRST, WHY_TAG, striking, trace_id
 from tests.pipeline.conftest import FAST, Sweep
 from tests.pipeline.records import decided, ended, scored
@@ -127,20 +127,6 @@ def test_times_are_those_of_play(runs: list[Any]) -> None:
     assert {(one.info.start_time, one.info.end_time) for one in runs} == {(noon, noon + 60_000)}
 
 
-def test_a_copied_folder_ends_no_later_than_its_run_said(place: Path) -> None:
-    from gauntlet.pipeline.tracking.params import spans
-
-    folder = Folder(place / "out")
-    about = folder.sweep_cells()[0]
-    file, kept = folder.records_file(about.stem), folder.records_file(about.stem).stat()
-    os.utime(file)
-    try:
-        ((start, end),) = spans(folder, [about], [])
-    finally:
-        os.utime(file, (kept.st_atime, kept.st_mtime))
-    assert start == end == int(1000 * (folder.status or {})["updated"])
-
-
 def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any]) -> None:
     for child in runs[1:]:
         points = client.get_metric_history(child.info.run_id, "running_mean")
@@ -151,20 +137,6 @@ def test_charts_have_a_step_a_deal_and_the_choices(client: Any, runs: list[Any])
         assert len(child.data.metrics) <= 20
         assert {"estimate", "by_deal/mean"} <= child.data.metrics.keys()
         assert child.data.metrics["fallbacks"] == 0
-
-
-def test_notes_say_what_was_found_and_how(place: Path, runs: list[Any]) -> None:
-    parent, *children = runs
-    note = parent.data.tags[NOTE_TAG]
-    assert f"```\n{COMMAND}\n```" in note
-    assert "there is no baseline to compare with" in note
-    assert f"`{place / 'out' / 'report.html'}`" in note
-    assert note.count("\n| fake ") == 4
-    for child in children:
-        assert child.data.tags[NOTE_TAG].startswith("fake c")
-        assert ("**Warning:**" in child.data.tags[NOTE_TAG]) == bool(
-            child.data.tags["gauntlet.warning"]
-        )
 
 
 def test_artifacts_are_the_config_the_command_and_the_cell(client: Any, runs: list[Any]) -> None:

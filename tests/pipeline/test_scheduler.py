@@ -103,14 +103,6 @@ def test_of_one_model_batches_are_half_the_width_while_matches_abound() -> None:
     assert max(model.sizes) == 32
 
 
-@pytest.mark.parametrize(("width", "half"), [(1, 1), (2, 1), (7, 4)])
-def test_no_batch_is_more_than_half_the_width(width: int, half: int) -> None:
-    model = Answering()
-    cell = cell_of(BOARD, (Asking(), Fake()), (Asking(), Fake()))
-    played(cell, {Fake(): model}, width=width)
-    assert max(model.sizes) == half
-
-
 def test_seats_that_move_at_once_are_asked_at_once() -> None:
     """Neither of the two requests is answered before both are pending."""
     cell = cell_of(ROCK, (Asking(), Fake()), (Asking(), Fake()))
@@ -203,16 +195,6 @@ def test_a_match_whose_record_nobody_would_read_fails() -> None:
         (result,) = finished(playing.submit(tasks_of(cell, 1)))
     assert result.record is None
     assert (result.error or "").startswith("the match makes no record: it is no record: Expected")
-
-
-def test_a_model_that_nobody_loaded_is_an_error_and_no_wait() -> None:
-    cell = cell_of(BOARD, (Asking(), Named("missing")), (Asking(), Fake()))
-    with scheduler(cell, {Fake(): Fake().load()}, width=2) as playing:
-        futures = playing.submit(tasks_of(cell, 5))
-        for future in futures:
-            with pytest.raises((KeyError, CancelledError)):
-                future.result(timeout=SECONDS)
-        assert any(isinstance(future.exception(), KeyError) for future in futures)
 
 
 @dataclass(frozen=True)

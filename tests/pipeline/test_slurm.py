@@ -16,7 +16,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.pipeline.config.read import KINDS
 from gauntlet.pipeline.config.values import settings
 from gauntlet.pipeline.launch import allocation
-from gauntlet.pipeline.launch.slurm import inside, read_job, script, seconds
+from gauntlet.pipeline.launch.slurm import checked, inside, script, seconds
 from tests.pipeline.conftest import Capsys, Refusal, Sweep
 
 HINTS = {"kind": str, **KINDS["launch"]["slurm"]}
@@ -52,7 +52,7 @@ exec PYTHON -m gauntlet.pipeline.launch.allocation /data/out/slurm --requeues=5 
 def written(arguments: list[str], **changes: Any) -> str:
     launch = {**LAUNCH, **changes}
     folder, cwd = Path("/data/out/slurm"), Path("/shared/gauntlet")
-    return script(read_job(launch), folder, cwd, inside(arguments, launch))
+    return script(checked(launch), folder, cwd, inside(arguments, launch))
 
 
 def test_the_script_reads_as_it_should() -> None:
@@ -82,7 +82,7 @@ def test_the_weights_need_not_be_where_the_job_is_submitted(
     """The nodes have them. Neither a copy nor the hub is needed."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "no cache"))
     monkeypatch.setattr(
-        "gauntlet.models.engine.hub._ask", lambda *_: pytest.fail("the hub was asked")
+        "gauntlet.models.checkpoint._ask", lambda *_: pytest.fail("the hub was asked")
     )
     dry = ("launch=slurm", "launch.dry_run=true")
     assert sweep(*LLAMA, *dry) == 0
@@ -154,13 +154,13 @@ def test_times_mean_what_sbatch_says_they_mean(time: str, expected: int) -> None
 )  # fmt: skip
 def test_a_value_that_cannot_be_meant_is_named_in_one_line(key: str, value: Any) -> None:
     with pytest.raises(UserError, match=f"launch.{key}") as refused:
-        read_job(settings({**LAUNCH, key: value}, HINTS, "launch."))
+        checked(settings({**LAUNCH, key: value}, HINTS, "launch."))
     assert "\n" not in str(refused.value)
 
 
 def test_a_folder_that_would_end_its_line_is_refused() -> None:
     with pytest.raises(UserError, match="output_dir"):
-        script(read_job(LAUNCH), Path("/data/x\nreboot #/slurm"), Path("/"), [])
+        script(checked(LAUNCH), Path("/data/x\nreboot #/slurm"), Path("/"), [])
 
 
 TEXT = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=30)
@@ -171,7 +171,7 @@ def test_the_shell_hands_on_every_word_as_it_was_typed(words: list[str], place: 
     """bash itself reads the script, with the commands of its last two lines replaced."""
     typed = [f"name={word}" for word in words]
     folder = Path("/data") / "".join(filter(str.isprintable, place)).strip("/") / "slurm"
-    text = script(read_job(LAUNCH), folder, Path("/tmp"), inside(typed, LAUNCH))
+    text = script(checked(LAUNCH), folder, Path("/tmp"), inside(typed, LAUNCH))
     harmless = f"cd() {{ :; }}; exec() {{ printf '%s\\0' \"$@\"; }}\n{text}"
     done = subprocess.run(["bash"], input=harmless.encode(), capture_output=True)
     assert done.stderr == b""
@@ -183,7 +183,7 @@ def test_the_shell_hands_on_every_word_as_it_was_typed(words: list[str], place: 
 
 @pytest.mark.parametrize("name", ["two words", "it's", 'a "b"', "100%", "#1", "a;b"])
 def test_a_strange_folder_stays_one_word_of_its_line(name: str) -> None:
-    text = script(read_job(LAUNCH), Path("/data") / name / "slurm", Path("/"), [])
+    text = script(checked(LAUNCH), Path("/data") / name / "slurm", Path("/"), [])
     line = next(line for line in text.splitlines() if "--output" in line)
     assert shlex.split(line.removeprefix("#SBATCH ")) == [
         f"--output=/data/{name.replace('%', '%%')}/slurm/%j.log"

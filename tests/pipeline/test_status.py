@@ -8,7 +8,6 @@ import math
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -88,23 +87,6 @@ def test_a_finished_sweep_is_told_as_its_log_has_it(
     assert "fake counterfactual" in said
 
 
-def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
-    once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("deals=2")
-    keys = json.loads(Folder(folder).status_file.read_text())["cells"]
-    changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
-    changed(folder, cells=dict.fromkeys(keys, 33))
-    found = looked(folder)
-    assert (found.done, found.left) == (4, 62)
-    assert found.seconds_left == pytest.approx(620)
-    said = status_text(folder, capsys)
-    assert "playing" in said
-    assert "4 workers" in said
-    assert "10 min 20 s to go" in said
-    assert "6%" in said
-
-
 def test_the_verdict_so_far_is_that_of_the_deals_in_order(
     once: Once, folder: Path, capsys: Capsys
 ) -> None:
@@ -175,25 +157,6 @@ def test_only_what_is_new_is_read_and_a_torn_line_waits(once: Once, folder: Path
     assert lines == set(whole.splitlines(keepends=True)[1:])
 
 
-def test_a_log_whose_runs_told_nothing_is_counted_all_the_same(
-    once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("deals=2")
-    Folder(folder).status_file.unlink()
-    said = status_text(folder, capsys)
-    assert "no run has reported its progress" in said
-    assert "4 matches done" in said
-
-
-def test_a_run_that_has_not_yet_said_what_its_cells_are_is_loading(
-    once: Once, folder: Path, capsys: Capsys
-) -> None:
-    once("deals=2")
-    shutil.rmtree(Folder(folder).cells_folder)
-    changed(folder, state="loading", process=os.getpid())
-    assert "loading for" in status_text(folder, capsys)
-
-
 def test_rates_wait_for_the_gap() -> None:
     """Short games end first: a deal counts once all before it are there."""
 
@@ -212,15 +175,6 @@ def test_rates_wait_for_the_gap() -> None:
     assert running.mean is None
     running.skip(0)
     assert (running.deals, running.mean) == (3, pytest.approx(2 / 3))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0, "0 s"), (59.6, "1 min 00 s"), (3599, "59 min 59 s"), (7500, "2 h 05 min"),
-     (100_000, "1 d 3 h")],
-)  # fmt: skip
-def test_durations_in_two_units(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
 
 
 # --- events
@@ -310,13 +264,6 @@ def test_a_disk_that_fails_is_told_and_so_is_the_end(
     assert "abcdefgh" not in (folder / "status.json").read_text()
 
 
-def test_a_log_that_cannot_be_written_ends_nothing(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "run.log").mkdir()
-    with log_events(folder):
-        event("start")
-
-
 def test_warnings_of_models_are_in_the_log_and_on_the_terminal(
     folder: Path, capsys: Capsys
 ) -> None:
@@ -338,19 +285,6 @@ def test_a_command_is_kept_as_it_can_be_typed_again_without_secrets() -> None:
     told = shlex.split(command)
     assert told[:4] == ["gauntlet", "run", *words[:2]]
     assert told[4:] == [f"model.api_key={events.CUT}", words[3], "--my-token", events.CUT]
-
-
-@pytest.mark.parametrize(
-    ("each_second", "text"),
-    [
-        (12.34, "12.3 matches/s"),
-        (0.5, "30.0 matches/min"),
-        (0.004, "14.4 matches/h"),
-        (0, "0.0 matches/s"),
-    ],
-)
-def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> None:
-    assert rate(each_second, "matches") == text
 
 
 def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
@@ -376,3 +310,42 @@ def test_what_is_left_counts_each_cell_by_its_own_time(tmp_path: Path) -> None:
     found = live.outlook(10.0)
     assert found is not None
     assert found.seconds_left == pytest.approx((24 + 4 * 8 + 4 * 12 / 5) * 10 / 12)
+
+
+def test_a_run_elsewhere_says_what_is_left_and_how_long_it_takes(
+    once: Once, folder: Path, capsys: Capsys
+) -> None:
+    once("deals=2")
+    keys = json.loads(Folder(folder).status_file.read_text())["cells"]
+    changed(folder, state="playing", host="another", updated=time.time(), rate=0.1, workers=4)
+    changed(folder, cells=dict.fromkeys(keys, 33))
+    found = looked(folder)
+    assert (found.done, found.left) == (4, 62)
+    assert found.seconds_left == pytest.approx(620)
+    said = status_text(folder, capsys)
+    assert "playing" in said
+    assert "4 workers" in said
+    assert "10 min 20 s to go" in said
+    assert "6%" in said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (59.6, "1 min 00 s"), (3599, "59 min 59 s"), (7500, "2 h 05 min"),
+     (100_000, "1 d 3 h")],
+)  # fmt: skip
+def test_durations_in_two_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("each_second", "text"),
+    [
+        (12.34, "12.3 matches/s"),
+        (0.5, "30.0 matches/min"),
+        (0.004, "14.4 matches/h"),
+        (0, "0.0 matches/s"),
+    ],
+)
+def test_slow_rates_are_by_the_minute_or_hour(each_second: float, text: str) -> None:
+    assert rate(each_second, "matches") == text

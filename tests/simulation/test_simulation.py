@@ -17,7 +17,7 @@ from tests.simulation.bugs import BUGS
 from tests.simulation.schedule import simulate
 from tests.simulation.world import Nature, SimulatedArrivals, SimulatedWorker, World
 
-FEW, MANY = 500, 10_000
+FEW, MANY = 250, 10_000
 
 
 def live_through(seeds: Iterable[int], figure: Callable[[str], None]) -> None:

@@ -138,7 +138,8 @@ class SimulatedWorker:
     """Plays its leases, one after the other, according to its behaviour. Its cells are prepared,
     each once, as by the scheduler.
 
-    poison: matches that always fail. killers: matches that always take the worker down.
+    poison: matches that always fail. killers: matches that always take the worker down, or, half of
+    them, make it hang.
     """
 
     name: str
@@ -160,7 +161,8 @@ class SimulatedWorker:
         self.leases.append([task.match for task in lease])
         self._held[future] = lease
         seconds = self.nature.pace * len(lease) * self.rng.uniform(0.5, 1.5)
-        if self.rng.random() < self.nature.hangs:
+        stuck = any(one.match in self.killers and int(one.match, 16) % 2 for one in lease)
+        if self.rng.random() < self.nature.hangs or stuck:
             self.world.say(f"{self.name} hangs with {_named(lease)}")
             self._hangs = True
         if self.rng.random() < self.nature.late:

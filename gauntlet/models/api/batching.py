@@ -19,10 +19,10 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.jobs import JobOutcome, Jobs, Result, name_in
 from gauntlet.models.api.ledger import JOB_SECONDS, Ledger, Tokens
+from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.refusals import Failure
-from gauntlet.models.api.response_limits import A_TOKEN, SPARE, TooLong
-from gauntlet.models.api.retry import FIRST_WAIT, UNREADABLE, Asker, RetryableError, Server
-from gauntlet.models.api.sending import Call, Response
+from gauntlet.models.api.retry import FIRST_WAIT, UNREADABLE, Asker, RetryableError
+from gauntlet.models.api.sending import A_TOKEN, SPARE, Call, Response, TooLong
 
 GATHER_SECONDS = 2.0
 """Requests become a job once no further one has come for so long."""
@@ -76,8 +76,8 @@ class BatchAsker(Asker):
     `patience` limits how long the server may fail to answer, not how long a job takes.
     """
 
-    def __init__(self, dialect: Dialect, server: Server, ledger: Ledger, jobs: Jobs) -> None:
-        super().__init__(dialect, server, ledger)
+    def __init__(self, dialect: Dialect, source: OpenAI, ledger: Ledger, jobs: Jobs) -> None:
+        super().__init__(dialect, source, ledger)
         self._jobs = jobs
         self._changed = threading.Condition()
         """Guards the next three attributes."""
@@ -91,10 +91,10 @@ class BatchAsker(Asker):
 
     def ask(self, key: bytes, body: Body, group: str = "") -> Mapping[str, Any]:
         """As in Asker; the reply may take a day."""
-        if (kept := self._ledger.find(key)) is None:
+        if (stored := self._ledger.find(key)) is None:
             return self._want(key, body, group).answer.result()
         self._note(body)
-        reply: Mapping[str, Any] = json.loads(kept)
+        reply: Mapping[str, Any] = json.loads(stored)
         return reply
 
     def expect(self, key: bytes, body: Body, group: str = "") -> None:
@@ -150,28 +150,28 @@ class BatchAsker(Asker):
 
     def _launch(self, keys: Sequence[bytes]) -> None:
         """Send what no job holds, and wait for the other jobs."""
-        claimed = {key: one for key in keys if (one := self._claimed(key))}
+        claimed = {key: request for key in keys if (request := self._claimed(key))}
         paths: dict[str, dict[bytes, Wanted]] = {}
-        for key, one in claimed.items():
-            paths.setdefault(self._dialect.path(one.body), {})[key] = one
-        for path, asked in paths.items():
-            for part in self._parts(asked, path):
+        for key, request in claimed.items():
+            paths.setdefault(self._dialect.path(request.body), {})[key] = request
+        for path, requests in paths.items():
+            for part in self._parts(requests, path):
                 self._start(part, path)
 
     def _claimed(self, key: bytes) -> Wanted | None:
         """The request if it is for us to send."""
         ledger = self._ledger
         with self._changed:
-            one = self._wanted.get(key)
-        if one is None:
+            request = self._wanted.get(key)
+        if request is None:
             return None
         try:
-            if (kept := ledger.find(key)) is not None:
-                self._answer(key, json.loads(kept))
+            if (stored := ledger.find(key)) is not None:
+                self._answer(key, json.loads(stored))
             elif (job := ledger.job_of(key)) is not None:
-                self._attach(job, {key: one}, 0.0)
-            elif ledger.claim(key, self._dialect.most(one.body)):
-                return one
+                self._attach(job, {key: request}, 0.0)
+            elif ledger.claim(key, self._dialect.most(request.body)):
+                return request
             else:  # another process is sending it, or the cap may leave room later
                 self._again(key, FIRST_LOOK)
         except Stopped as stop:
@@ -182,14 +182,14 @@ class BatchAsker(Asker):
         """The requests in as many jobs as the vendor's limits make it."""
         part: dict[bytes, Part] = {}
         size, most = 0, 0.95 * self._jobs.MOST_BYTES
-        for key, one in wanted.items():
-            sent = self._dialect.sent(one.body, one.group)
+        for key, request in wanted.items():
+            sent = self._dialect.sent(request.body, request.group)
             line = self._jobs.line(key.hex(), path, sent)
             size += len(line) + 1
             if part and (size > most or len(part) == self._jobs.MOST_REQUESTS):
                 yield part
                 part, size = {}, len(line) + 1
-            part[key] = one, line
+            part[key] = request, line
         if part:
             yield part
 
@@ -208,7 +208,7 @@ class BatchAsker(Asker):
             self._fail(parts, error)
         else:
             ledger.launched(job, list(parts))
-            self._attach(job, {key: one for key, (one, _) in parts.items()}, FIRST_LOOK)
+            self._attach(job, {key: request for key, (request, _) in parts.items()}, FIRST_LOOK)
 
     def _create(self, lines: list[bytes], path: str) -> str:
         """The server's name for a new job. Raises RetryableError if there may be one without a
@@ -223,7 +223,7 @@ class BatchAsker(Asker):
         """Wait for the results of a job. seconds: until the first look at it."""
         running = Running(time.monotonic() + seconds, FIRST_LOOK)
         running = self._running.setdefault(job, running)
-        running.wanted |= {key: self._dialect.most(one.body) for key, one in wanted.items()}
+        running.wanted |= {key: self._dialect.most(request.body) for key, request in wanted.items()}
 
     def _look(self, job: str) -> None:
         """Look whether the job has ended; if so, take its results."""
@@ -236,8 +236,8 @@ class BatchAsker(Asker):
                 self._settle(job, outcome)
         except TooLong as error:
             self._ledger.settle(job, {}, ())
-            said = f"the results of its job {job} are broken off: {error}, more than they can be"
-            self._fail(self._running.pop(job).wanted, Stopped(f"{self.who}: {said}"))
+            message = f"the results of its job {job} are broken off: {error}, more than they can be"
+            self._fail(self._running.pop(job).wanted, Stopped(f"{self.who}: {message}"))
         except ModelError as error:
             self._fail(self._running.pop(job).wanted, Stopped(f"{error} (its job {job})"))
 
@@ -254,7 +254,7 @@ class BatchAsker(Asker):
         """Raises Stopped if a server must still know the job, or have its results."""
         if time.time() < self._ledger.in_job(job)[1] + JOB_SECONDS:
             raise Stopped(
-                f"{self.who}: not found; is the key in {self._server.key_env} that of the account "
+                f"{self.who}: not found; is the key in {self._source.key_env} that of the account "
                 "which sent it?"
             ) from None
 
@@ -262,19 +262,19 @@ class BatchAsker(Asker):
         """Store the results of an ended job, and hand them on."""
         wanted = self._running[job].wanted
         most = self._ledger.in_job(job)[0] or wanted
-        found = [one for place in outcome.results for one in self._results(job, place, most)]
+        results = [item for place in outcome.results for item in self._results(job, place, most)]
         replies: Replies = {}
         errors: dict[bytes, Exception] = {}
         # Replies first: an error that others did not have is one of the prompt.
-        for key, result in sorted(found, key=lambda pair: pair[1].reply is None):
+        for key, result in sorted(results, key=lambda pair: pair[1].reply is None):
             if key in most and key not in replies:
                 self._sort(key, result, replies, errors)
         if outcome.failed is not None:
             errors |= dict.fromkeys(most, self._refusal(outcome.failed, None, OF_A_JOB))
         free = {key for key, error in errors.items() if not getattr(error, "lost", False)}
         usage = self._dialect.usage
-        kept = {key: (text, usage(reply) or most[key]) for key, (reply, text) in replies.items()}
-        self._ledger.settle(job, kept, free)
+        stored = {key: (text, usage(reply) or most[key]) for key, (reply, text) in replies.items()}
+        self._ledger.settle(job, stored, free)
         del self._running[job]
         self._hand_on(wanted, replies, errors)
 
@@ -287,8 +287,8 @@ class BatchAsker(Asker):
     ) -> None:
         """Read one result."""
         with self._changed:
-            one = self._wanted.get(key)
-        body: Body = one.body if one else {}
+            request = self._wanted.get(key)
+        body: Body = request.body if request else {}
         try:
             if result.reply is None:
                 raise self._refusal(result.failed or Failure("no reply"), None, body)
@@ -296,9 +296,9 @@ class BatchAsker(Asker):
         except (ModelError, RetryableError) as error:
             errors[key] = error
         else:
-            if one is not None:
-                self._counted(one.body, replies[key][0])
-                self._note(one.body, answers=1)
+            if request is not None:
+                self._counted(request.body, replies[key][0])
+                self._note(request.body, answers=1)
 
     def _hand_on(
         self, keys: Iterable[bytes], replies: Replies, errors: Mapping[bytes, Exception]
@@ -319,10 +319,10 @@ class BatchAsker(Asker):
         """Have the requests asked again by the next job, up to MOST_JOBS times."""
         for key, error in errors.items():
             with self._changed:
-                one = self._wanted.get(key)
-            if one is not None:
-                one.failures += 1
-                if one.failures == MOST_JOBS:
+                request = self._wanted.get(key)
+            if request is not None:
+                request.failures += 1
+                if request.failures == MOST_JOBS:
                     self._fail([key], self._given_up(error, others_do))
                 else:
                     self._again(key, GATHER_SECONDS)
@@ -335,23 +335,23 @@ class BatchAsker(Asker):
 
     def _answer(self, key: bytes, reply: Mapping[str, Any]) -> None:
         with self._changed:
-            one = self._wanted.pop(key, None)
-        if one is not None:
-            self._note(one.body)
-            one.answer.set_result(reply)
+            request = self._wanted.pop(key, None)
+        if request is not None:
+            self._note(request.body)
+            request.answer.set_result(reply)
 
     def _fail(self, keys: Iterable[bytes], error: BaseException) -> None:
         with self._changed:
-            found = [self._wanted.pop(key, None) for key in list(keys)]
-        for one in found:
-            if one is not None:
-                one.answer.set_exception(error)
+            requests = [self._wanted.pop(key, None) for key in list(keys)]
+        for request in requests:
+            if request is not None:
+                request.answer.set_exception(error)
 
     def _results(
         self, job: str, place: str, most: Mapping[bytes, Tokens]
     ) -> Iterator[tuple[bytes, Result]]:
         """The results in a file, in any order; what is no result is left out. Raises TooLong."""
-        bound = SPARE + sum(A_RESULT + A_TOKEN * one.written for one in most.values())
+        bound = SPARE + sum(A_RESULT + A_TOKEN * tokens.written for tokens in most.values())
         bound, call = min(bound, MOST_RESULTS), Call(place)
         try:
             text = self._patiently(
@@ -369,7 +369,7 @@ class BatchAsker(Asker):
 
     def _patiently(self, attempt: Callable[[], T], harmless: bool = False) -> T:
         """Repeat an attempt while the server fails. harmless: also if it may have worked."""
-        deadline, wait = time.monotonic() + self._server.patience, FIRST_WAIT
+        deadline, wait = time.monotonic() + self._source.patience, FIRST_WAIT
         while True:
             try:
                 self._heed_hold(deadline)
@@ -381,12 +381,12 @@ class BatchAsker(Asker):
 
     def _call(self, call: Call, read: Callable[[Any], T]) -> T:
         """What is read in the reply to a call about a job."""
-        seconds = self._server.timeout if call.content is None else TRANSFER_SECONDS
+        seconds = self._source.timeout if call.content is None else TRANSFER_SECONDS
         try:
             return read(json.loads(self._exchange(call, SPARE, seconds, OF_A_JOB)))
         except (*UNREADABLE, TooLong) as error:
-            said = self._clean(str(error))
-            raise RetryableError(f"its reply cannot be read ({said})", lost=True) from None
+            message = self._clean(str(error))
+            raise RetryableError(f"its reply cannot be read ({message})", lost=True) from None
 
     def _status(self, response: Response, body: Body) -> Exception:
         if response.status == 404 and body == OF_A_JOB:

@@ -11,7 +11,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from gauntlet.models.api.refusals import Failure, failure
 from gauntlet.models.api.sending import Call
@@ -41,47 +41,22 @@ class Result:
     failed: Failure | None = None
 
 
-class Jobs(Protocol):
-    """The batch jobs of one vendor.
+class OpenAIJobs:
+    """v1/batches, over a file of requests; results come in two files, one of them for errors.
 
     MOST_REQUESTS, MOST_BYTES: of a job.
     """
-
-    MOST_REQUESTS: ClassVar[int]
-    MOST_BYTES: ClassVar[int]
-
-    def line(self, key: str, path: str, body: Mapping[str, Any]) -> bytes:
-        """A request as a part of a job. path: where it would go alone."""
-        ...
-
-    def upload(self, lines: list[bytes]) -> Call | None:
-        """What is sent before the job, if anything."""
-        ...
-
-    def create(self, lines: list[bytes], path: str, file: str) -> Call:
-        """file: the server's name for what `upload` sent."""
-        ...
-
-    def look(self, job: str) -> Call: ...
-
-    def outcome(self, state: Any) -> JobOutcome | None:
-        """None while the job is in progress. state: the reply to `look`."""
-        ...
-
-    def result(self, line: Any) -> Result: ...
-
-
-class OpenAIJobs:
-    """v1/batches, over a file of requests; results come in two files, one of them for errors."""
 
     MOST_REQUESTS: ClassVar = 50_000
     MOST_BYTES: ClassVar = 200_000_000
 
     def line(self, key: str, path: str, body: Mapping[str, Any]) -> bytes:
-        asked = {"custom_id": key, "method": "POST", "url": f"/v1/{path}", "body": body}
-        return _json(asked) + b"\n"
+        """A request as a part of a job. path: where it would go alone."""
+        request = {"custom_id": key, "method": "POST", "url": f"/v1/{path}", "body": body}
+        return _json(request) + b"\n"
 
     def upload(self, lines: list[bytes]) -> Call | None:
+        """What is sent before the job, if anything."""
         bound = uuid.uuid4().hex
         part = f'--{bound}\r\nContent-Disposition: form-data; name="'
         purpose = f'{part}purpose"\r\n\r\nbatch\r\n'
@@ -90,13 +65,15 @@ class OpenAIJobs:
         return Call("files", content, {"content-type": f"multipart/form-data; boundary={bound}"})
 
     def create(self, lines: list[bytes], path: str, file: str) -> Call:
-        asked = {"input_file_id": file, "completion_window": "24h"}
-        return Call.json("batches", {**asked, "endpoint": f"/v1/{path}"})
+        """file: the server's name for what `upload` sent."""
+        body = {"input_file_id": file, "completion_window": "24h"}
+        return Call.json("batches", {**body, "endpoint": f"/v1/{path}"})
 
     def look(self, job: str) -> Call:
         return Call(f"batches/{job}")
 
     def outcome(self, state: Any) -> JobOutcome | None:
+        """None while the job is in progress. state: the reply to `look`."""
         if state["status"] not in ("completed", "failed", "expired", "cancelled"):
             return None
         errors = (state.get("errors") or {}).get("data") or []
@@ -149,6 +126,8 @@ class AnthropicJobs:
         return Result(key, None, failure(error) or Failure(f"the request has {kind}"))
 
 
+Jobs = OpenAIJobs | AnthropicJobs
+"""The batch jobs of a vendor."""
 JOBS: dict[str, Jobs] = {
     **dict.fromkeys(("chat", "completions", "responses"), OpenAIJobs()),
     "messages": AnthropicJobs(),

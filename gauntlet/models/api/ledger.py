@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
@@ -141,7 +141,7 @@ class Ledger:
         self._rates = {account: 1.0, account + BATCH: BATCH_RATE}
         self._account = account + BATCH if batch else account
         self._me = f"{socket.gethostname()}:{os.getpid()}"
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._base = sqlite3.connect(
@@ -155,8 +155,10 @@ class Ledger:
             ) from None
 
     def find(self, key: bytes) -> str | None:
+        """The stored reply."""
         with self._lock:
-            return self._find(key)
+            row = self._base.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     def claim(self, key: bytes, most: Tokens) -> bool:
         """Whether the caller should send the request now.
@@ -168,15 +170,16 @@ class Ledger:
         requests in flight whether the cap leaves room for it. Raises Stopped if there is no room
         whatever they cost, or if only a batch job can bring the reply.
         """
+        until = time.time() + self._timeout + GRACE_SECONDS
         with self._writing(durable=False):
             self._check_job(key)
-            if self._find(key) is not None or self._under_way(key) or not self._room(most):
+            if self.find(key) is not None or self._under_way(key) or not self._room(most):
                 return False
             self._base.execute(
                 "INSERT INTO sent VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
                 "times = times + 1, asker = excluded.asker, until = excluded.until, "
                 "account = min(account, excluded.account)",  # the dearer: it has no suffix
-                (key, self._account, most.prompt, most.written, self._me, self._until()),
+                (key, self._account, most.prompt, most.written, self._me, until),
             )
         return True
 
@@ -206,7 +209,8 @@ class Ledger:
     def job_of(self, key: bytes) -> str | None:
         """The batch job that the request is in."""
         with self._lock:
-            return self._job_of(key)
+            row = self._base.execute("SELECT job FROM jobs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
 
     def in_job(self, job: str) -> tuple[dict[bytes, Tokens], float]:
         """The most tokens that each request in the job can take, and the time when the job was
@@ -254,21 +258,22 @@ class Ledger:
 
     def costs(self) -> tuple[float, float]:
         """What was paid for this model, and at most for its requests without a reply."""
+        paid = unsure = 0.0
         with self._lock:
-            return self._costs()
+            for account, rate in self._rates.items():
+                spending = self._spending(account)
+                paid += rate * self._prices.cost(spending.paid)
+                unsure += rate * self._prices.most(spending.unsure)
+        return paid, unsure
 
     def close(self) -> None:
         with self._lock:
             self._base.close()
 
-    def _find(self, key: bytes) -> str | None:
-        row = self._base.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
     def _under_way(self, key: bytes) -> bool:
         """Whether a batch job holds the request, or a live process has sent it and may still get a
         reply."""
-        if self._job_of(key) is not None:
+        if self.job_of(key) is not None:
             return True
         row = self._base.execute("SELECT asker, until FROM sent WHERE key = ?", (key,)).fetchone()
         if row is None or row[1] < time.time():
@@ -276,13 +281,9 @@ class Ledger:
         host, _, process = str(row[0]).rpartition(":")
         return host != socket.gethostname() or psutil.pid_exists(int(process))
 
-    def _job_of(self, key: bytes) -> str | None:
-        row = self._base.execute("SELECT job FROM jobs WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
     def _check_job(self, key: bytes) -> None:
         """Raises Stopped for a request in a batch job, outside batches: nobody may fetch it."""
-        if not self._batch and (job := self._job_of(key)) is not None:
+        if not self._batch and (job := self.job_of(key)) is not None:
             raise Stopped(
                 f"{self._account}: the reply is due in the batch job {one_line(job)}; set "
                 "model.batch=true to fetch it"
@@ -322,14 +323,6 @@ class Ledger:
         spending = Spending(paid[0], Tokens(*paid[1:], *cached), unsure)
         return spending + self._spending(*others) if others else spending
 
-    def _costs(self) -> tuple[float, float]:
-        paid = unsure = 0.0
-        for account, rate in self._rates.items():
-            spending = self._spending(account)
-            paid += rate * self._prices.cost(spending.paid)
-            unsure += rate * self._prices.most(spending.unsure)
-        return paid, unsure
-
     def _unanswered(self, account: str, times: str) -> Tokens:
         """Upper bound on the tokens of unanswered requests, weighted by the SQL term `times`."""
         row = self._base.execute(
@@ -348,7 +341,7 @@ class Ledger:
             rate * prices.most(self._unanswered(account, running))
             for account, rate in self._rates.items()
         )
-        (paid, unsure), next_one = self._costs(), self._rates[self._account] * prices.most(most)
+        (paid, unsure), next_one = self.costs(), self._rates[self._account] * prices.most(most)
         if paid + unsure - under_way + next_one > prices.cap:
             raise Stopped(
                 f"{self._account}: the spending cap of {prices.cap:g} is reached ({paid:.4g} paid, "
@@ -356,9 +349,6 @@ class Ledger:
                 "the next); what was answered is kept, a larger model.cap goes on"
             )
         return paid + unsure + next_one <= prices.cap
-
-    def _until(self) -> float:
-        return time.time() + self._timeout + GRACE_SECONDS
 
     @contextmanager
     def _writing(self, durable: bool) -> Iterator[None]:

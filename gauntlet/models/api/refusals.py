@@ -1,7 +1,7 @@
 """What a server's error means: whether to ask again, and which setting to change.
 
 Codes, types and names of fields count first, words where a server gives nothing else. The wordings
-known are rows of `tests/models/test_api_refusals.py`.
+known are rows of `tests/models/refusals.jsonl`.
 """
 
 from __future__ import annotations
@@ -233,7 +233,9 @@ def failure(reply: Any, status: int | None = None) -> Failure | None:
     if status is None:
         code = count_at(part, "code")
         known = code is not None and 400 <= code < 600
-        status = code if known else next((STATUSES[one] for one in names if one in STATUSES), None)
+        status = (
+            code if known else next((STATUSES[kind] for kind in names if kind in STATUSES), None)
+        )
     message, field = _message(part)
     failed = Failure(message, status, kind, field)
     answers = succeeded and _answers(node) and failed.meaning() != "filtered"
@@ -291,21 +293,21 @@ def _names(error: Mapping[str, Any]) -> Iterator[str]:
 
 def _message(error: Mapping[str, Any]) -> tuple[str, str]:
     """An error's words, and the field that it refuses."""
-    said = next((error[key] for key in ("message", "detail", "msg") if error.get(key)), "")
-    said = said.get("detail") or said if isinstance(said, Mapping) else said
-    first = said[0] if isinstance(said, list) and said else None
+    words = next((error[key] for key in ("message", "detail", "msg") if error.get(key)), "")
+    words = words.get("detail") or words if isinstance(words, Mapping) else words
+    first = words[0] if isinstance(words, list) and words else None
     if isinstance(first, Mapping) and "loc" in first:  # of a body that is checked by pydantic
         field = ".".join(str(part) for part in first["loc"] if part != "body")
         return f"{field}: {first.get('msg')}", field
     metadata, refused = error.get("metadata"), error.get("param")
     upstream = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    message = str(said or error or "")
+    message = str(words or error or "")
     message += f" ({upstream})" if isinstance(upstream, str) else ""
     return message, refused if isinstance(refused, str) else ""
 
 
 def _number(words: str, message: str) -> int:
     """The number that the words find in a message; 0 if there is none."""
-    found = re.search(words, message[:WORDS], re.IGNORECASE)
-    digits = next((group for group in found.groups() if group), "") if found else ""
+    match = re.search(words, message[:WORDS], re.IGNORECASE)
+    digits = next((group for group in match.groups() if group), "") if match else ""
     return int(digits.replace(",", "") or 0)

@@ -10,14 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
-from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
+from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText, Reported, ScoredPrompt
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
+from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.retry import LOG, UNREADABLE, Asker, NoAnswer, Refused
 from gauntlet.models.api.scorers import Scorer
-from gauntlet.models.api.scoring import Reported, ScoredPrompt
-from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import (
     Finish,
     Generate,
@@ -44,7 +45,7 @@ class Remote:
 
     def __init__(
         self,
-        source: Settings,
+        source: OpenAI,
         dialect: Dialect,
         asker: Asker,
         ledger: Ledger,
@@ -70,7 +71,7 @@ class Remote:
             running = {part: self._pool.submit(self._do, part) for part in parts}
         except RuntimeError:
             raise ModelError(f"{self._asker.who}: the run ends") from None
-        failed = [error for error in (one.exception() for one in running.values()) if error]
+        failed = [error for error in (future.exception() for future in running.values()) if error]
         for error in failed:
             if isinstance(error, Stopped):
                 raise Stopped(str(error))
@@ -131,8 +132,8 @@ class Remote:
 
     def _write(self, request: Generate) -> Generation:
         body = self._dialect.writing(request)
-        found, tokens = self._samples(body, request.n, request.prompt)
-        texts, details = zip(*[_stopped(one, request.stop) for one in found], strict=True)
+        samples, tokens = self._samples(body, request.n, request.prompt)
+        texts, details = zip(*[_stopped(sample, request.stop) for sample in samples], strict=True)
         counts = tokens.prompt, tokens.written
         parts = tokens.thoughts, tokens.cached
         return Generation(texts[0], *counts, texts[1:], unless_plain(details), *parts)
@@ -184,26 +185,26 @@ class Remote:
 
     def _draw(self, prompt: Prompt) -> ScoredPrompt:
         body = self._dialect.sampling(prompt, self._source.seed)
-        found, tokens = self._samples(body, self._source.samples, prompt)
+        samples, tokens = self._samples(body, self._source.samples, prompt)
         room = self._source.thinking_room
-        texts = [_first_word(one.text) if room else one.text for one in found]
+        texts = [_first_word(sample.text) if room else sample.text for sample in samples]
         return ScoredPrompt(tuple(texts), tokens.prompt)
 
     def _samples(self, body: Body, count: int, prompt: Prompt) -> tuple[list[ReplyText], Tokens]:
         """`count` texts, over several requests if need be, and the tokens counted by the
         server, or 0."""
-        found: list[ReplyText] = []
+        texts: list[ReplyText] = []
         tokens = Tokens(0, 0)
         if self._one_at_a_time:
             for number in range(1, count):
                 self._asker.expect(
                     *self._keyed_body(self._dialect.several(body, 1, number), prompt)
                 )
-        while len(found) < count:
-            reply = self._ask_several(body, count - len(found), len(found), prompt)
+        while len(texts) < count:
+            reply = self._ask_several(body, count - len(texts), len(texts), prompt)
             tokens += self._dialect.usage(reply) or Tokens(0, 0)
-            found += self._dialect.final_texts(body, reply)
-        return found[:count], tokens
+            texts += self._dialect.final_texts(body, reply)
+        return texts[:count], tokens
 
     def _ask_several(self, body: Body, count: int, first: int, prompt: Prompt) -> Mapping[str, Any]:
         """A reply with at least one text; with `count` if the server supports several."""
@@ -226,10 +227,14 @@ class Remote:
     ) -> tuple[bytes, Body, str]:
         """The request's key in the ledger, its body, and the name of the prompt's static text."""
         source = self._source
-        asked: list[Any] = [source.base_url, source.scores if of_scorer else source.endpoint, body]
+        content: list[Any] = [
+            source.base_url,
+            source.scores if of_scorer else source.endpoint,
+            body,
+        ]
         if source.headers or source.extra_body:
-            asked += [source.headers, source.extra_body]
-        text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+            content += [source.headers, source.extra_body]
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False)
         group = hashlib.sha256((prompt.system + prompt.static).encode()).hexdigest()[:32]
         return hashlib.sha256(text.encode()).digest(), body, group
 
@@ -290,4 +295,4 @@ def _stopped(reply: ReplyText, stops: Sequence[str]) -> ReplyText:
         text = text.partition(stop)[0]
     if text == reply.text:
         return reply
-    return ReplyText(text, replace(reply.detail, finish="stop_string"))
+    return ReplyText(text, structs.replace(reply.detail, finish="stop_string"))

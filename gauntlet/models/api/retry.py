@@ -14,19 +14,31 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from gauntlet.common.errors import GauntletError, ModelError, Stopped
 from gauntlet.common.sanitize import mask_secret, mask_secret_parts, one_line
 from gauntlet.models.api.dialects.base import Body, Dialect
-from gauntlet.models.api.events import events
 from gauntlet.models.api.ledger import Ledger, Tokens
 from gauntlet.models.api.refusals import CHANGE_LIMIT, Failure, failure, retry_after
-from gauntlet.models.api.response_limits import REDIRECTED, TooLong, most_bytes
-from gauntlet.models.api.sending import NOT_SENT, Call, Cancelled, Response, Sender, proxy_of
+from gauntlet.models.api.sending import (
+    NOT_SENT,
+    REDIRECTED,
+    Call,
+    Cancelled,
+    Response,
+    Sender,
+    TooLong,
+    events,
+    most_bytes,
+    proxy_of,
+)
 from gauntlet.models.base import Detail
+
+if TYPE_CHECKING:
+    from gauntlet.models.api.openai import OpenAI
 
 LOG = logging.getLogger("gauntlet")
 
@@ -83,38 +95,18 @@ class NoAnswer(ModelError):
         self.detail = detail
 
 
-@dataclass(frozen=True)
-class Server:
-    """Where and how to ask.
-
-    key: from the variable `key_env`; "" for none.
-    headers: sent with every request.
-    timeout: seconds per attempt, to its last byte; of a stream, seconds without a byte.
-    patience: seconds for all attempts at one reply, and for a stream to its last byte.
-    threads: number of concurrent callers, each with its own connection.
-    """
-
-    base_url: str
-    key: str
-    key_env: str
-    headers: Mapping[str, str]
-    timeout: float
-    patience: float
-    threads: int
-
-
 class Asker:
     """Queries one model of one server; thread-safe.
 
     A request in flight in another thread or process is waited for, not sent again.
     """
 
-    def __init__(self, dialect: Dialect, server: Server, ledger: Ledger) -> None:
-        self.who = f"model {dialect.name!r} at {server.base_url}"
-        self._dialect, self._server, self._ledger = dialect, server, ledger
-        self._key = server.key
-        headers = {**dialect.headers(server.key), **server.headers}
-        self._sender = Sender(server.base_url, headers, server.timeout, server.threads)
+    def __init__(self, dialect: Dialect, source: OpenAI, ledger: Ledger) -> None:
+        self.who = f"model {dialect.name!r} at {source.address}"
+        self._dialect, self._source, self._ledger = dialect, source, ledger
+        self._key = source.key
+        headers = {**dialect.headers(self._key), **source.headers}
+        self._sender = Sender(source.address, headers, source.timeout, source.in_flight)
         self._lock = threading.Lock()
         """Guards the state shared between threads: the next six attributes."""
         self._answers = 0
@@ -133,9 +125,9 @@ class Asker:
         Raises NoAnswer for a prompt that is flagged or too long, Refused for a kind of request that
         was never answered, Stopped if no further request is likely to do better, else ModelError.
         """
-        deadline, before = time.monotonic() + self._server.patience, self._answers
+        deadline, before = time.monotonic() + self._source.patience, self._answers
         most, wait, broken = self._dialect.most(body), FIRST_WAIT, 0
-        while (kept := self._ledger.find(key)) is None:
+        while (stored := self._ledger.find(key)) is None:
             try:
                 self._heed_hold(deadline)
                 if self._ledger.claim(key, most):
@@ -147,7 +139,7 @@ class Asker:
                     raise self._given_up(failed, self._answers > before) from None
                 wait = self._rest(failed, wait, deadline, self._answers > before)
         self._note(body)
-        reply: Mapping[str, Any] = json.loads(kept)
+        reply: Mapping[str, Any] = json.loads(stored)
         return reply
 
     def expect(self, key: bytes, body: Body, group: str = "") -> None:
@@ -196,7 +188,7 @@ class Asker:
 
     def _given_up(self, failed: RetryableError, others_do: bool) -> ModelError:
         """The error for a reply that was given up: Stopped unless others got theirs meanwhile."""
-        too_long = failed.after is not None and failed.after > self._server.patience
+        too_long = failed.after is not None and failed.after > self._source.patience
         hopeless = not failed.connected and not self._answers
         hint = "" if hopeless else "; what was answered is kept; the same command continues"
         kind = ModelError if others_do and not too_long else Stopped
@@ -238,10 +230,10 @@ class Asker:
 
     def _never_again(self, key: bytes, body: Body, error: TooLong) -> ModelError:
         """Remember that the reply is too long: it would be so again, and be billed again."""
-        said = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
+        message = f"{self.who}: its reply is broken off: {error}, more than was asked for can be"
         with self._lock:
-            self._too_long[key] = f"{said}; this run does not ask for it again"
-        return (ModelError if frozenset(body) in self._shapes else Stopped)(said)
+            self._too_long[key] = f"{message}; this run does not ask for it again"
+        return (ModelError if frozenset(body) in self._shapes else Stopped)(message)
 
     def _note(self, body: Body, answers: int = 0) -> None:
         """Record that the server answers requests of this shape. answers: new replies."""
@@ -251,12 +243,12 @@ class Asker:
 
     def _send(self, key: bytes, body: Body, group: str, most: Tokens) -> str:
         """The text of a successful response, without our key."""
-        dialect, server = self._dialect, self._server
+        dialect, source = self._dialect, self._source
         streams = dialect.streams(body)
         # A server that supports the header answers a repeated request from its cache.
         once = {"Idempotency-Key": key.hex()}
         call = Call.json(dialect.path(body), dialect.sent(body, group), once)
-        seconds = server.patience if streams else server.timeout
+        seconds = source.patience if streams else source.timeout
         return self._exchange(call, most_bytes(most, streams), seconds, body)
 
     def _exchange(self, call: Call, most: int, seconds: float, body: Body) -> str:
@@ -277,7 +269,7 @@ class Asker:
         if isinstance(error, httpx2.TimeoutException):
             return RetryableError("it did not answer in time", lost=sent, connected=sent)
         why = "the connection was cut" if sent else "it cannot be reached"
-        proxy = proxy_of(self._server.base_url)
+        proxy = proxy_of(self._source.address)
         why += f" through the proxy in {proxy}" if proxy else ""
         return RetryableError(f"{why} ({self._clean(str(error))})", lost=sent, connected=sent)
 
@@ -305,7 +297,7 @@ class Asker:
         try:
             if text.lstrip().startswith(STREAMED):
                 parts = list(events(text))
-                failed = next((one for one in map(failure, parts) if one), None)
+                failed = next((reported for reported in map(failure, parts) if reported), None)
                 begun = len(parts) > 1
                 reply = None if failed else self._dialect.joined(parts)
                 text = mask_secret(json.dumps(reply), self._key, MARK)
@@ -341,14 +333,14 @@ class Asker:
         lost: whether part of a reply came before.
         """
         message, status = self._clean(failed.message), failed.status
-        said = message if status is None else f"{status}: {message}"
-        refused = f"{self.who}: refused ({said})"
+        described = message if status is None else f"{status}: {message}"
+        refused = f"{self.who}: refused ({described})"
         meaning = failed.meaning(self._dialect.limit_of(body))
         match meaning:
             case "unpaid":
-                return Stopped(f"{self.who}: the account's quota is used up ({said})")
+                return Stopped(f"{self.who}: the account's quota is used up ({described})")
             case "region":
-                return Stopped(f"{self.who}: it does not serve this region ({said})")
+                return Stopped(f"{self.who}: it does not serve this region ({described})")
             case "filtered":
                 return NoAnswer(refused, Detail("filtered", refusal=message))
             case "context":
@@ -360,15 +352,17 @@ class Asker:
                 with self._lock:
                     self._hold_until = max(self._hold_until, time.monotonic() + after)
             wish = "" if after is None else f", and asks to wait {after:g} s"
-            return RetryableError(f"it goes on failing ({said}{wish})", lost, after)
+            return RetryableError(f"it goes on failing ({described}{wish})", lost, after)
         if meaning == "key":
             state = "is not accepted" if self._key else "is not set"
-            variable = self._server.key_env
-            return Stopped(f"{self.who}: the key in the variable {variable} {state} ({said})")
+            variable = self._source.key_env
+            return Stopped(f"{self.who}: the key in the variable {variable} {state} ({described})")
         if meaning == "missing":
-            return Stopped(f"{self.who}: not found ({said}){self._served_models()}")
+            return Stopped(f"{self.who}: not found ({described}){self._served_models()}")
         if status == 407:
-            return Stopped(f"{self.who}: the proxy in {proxy_of(self._server.base_url)}: {said}")
+            return Stopped(
+                f"{self.who}: the proxy in {proxy_of(self._source.address)}: {described}"
+            )
         # A server that has answered this kind of request rejects the prompt, not our protocol.
         kind = ModelError if frozenset(body) in self._shapes else Refused
         return kind(f"{refused}{failed.advice}")

@@ -8,11 +8,10 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText
+from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText, Reported, reported
 from gauntlet.models.api.dialects.chat import Chat
 from gauntlet.models.api.dialects.responses import Responses
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.scoring import Reported, reported
 from gauntlet.models.base import Detail, Dialogue, Prompt
 
 Scoring = Generator[Body, Mapping[str, Any], Reported | None]
@@ -44,14 +43,16 @@ class Decisions(Scorer, Responses):
         answer = reply["answers"][0]
         if answer["type"] != "choice":
             raise ValueError(f"it answers a decision with a {answer['type']}")
-        shares = {str(one["value"]): float(one["probability"]) for one in answer["probabilities"]}
+        shares = {
+            str(entry["value"]): float(entry["probability"]) for entry in answer["probabilities"]
+        }
         if not all(0 <= share <= 1.001 for share in shares.values()):
             raise ValueError("it gives probabilities that are none")
         logprobs = {word: math.log(share) for word, share in shares.items() if share}
         return Reported(logprobs, 0.0)
 
     def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
-        return [ReplyText(one["type"], Detail()) for one in reply["answers"]]
+        return [ReplyText(answer["type"], Detail()) for answer in reply["answers"]]
 
     def path(self, body: Body) -> str:
         return "decisions"
@@ -68,13 +69,13 @@ class Tokenizing(Scorer, Chat):
 
     def numbers(self, choices: Sequence[str]) -> Generator[Body, Mapping[str, Any], dict[int, str]]:
         """The choices' single tokens, with and without a leading space, and how each is spelt."""
-        found: dict[int, str] = {}
+        numbers: dict[int, str] = {}
         for spelt in (form for word in choices for form in (word, f" {word}")):
-            asked = {"model": self.name, "prompt": spelt, "add_special_tokens": False}
-            tokens = (yield {TOKENIZE: asked})["tokens"]
+            request = {"model": self.name, "prompt": spelt, "add_special_tokens": False}
+            tokens = (yield {TOKENIZE: request})["tokens"]
             if len(tokens) == 1:
-                found[int(tokens[0])] = spelt
-        return found
+                numbers[int(tokens[0])] = spelt
+        return numbers
 
     def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         return super().texts(reply) if "choices" in reply else [ReplyText("", Detail())]
@@ -113,8 +114,8 @@ class Sglang(Tokenizing):
 
     def scores(self, prompt: Prompt, choices: Sequence[str]) -> Scoring:
         tokens = yield from self.numbers(choices)
-        asked: Body = {"model": self.name, "query": prompt.text, "items": [""]}
-        reply = yield {**asked, "label_token_ids": [*tokens], "return_token_logprobs": True}
+        body: Body = {"model": self.name, "query": prompt.text, "items": [""]}
+        reply = yield {**body, "label_token_ids": [*tokens], "return_token_logprobs": True}
         (logprobs,) = reply["token_logprobs"]
         return reported(list(zip(tokens.values(), logprobs, strict=True)), None)
 

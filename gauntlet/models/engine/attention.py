@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +19,45 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from gauntlet.models.engine.tiles import rounded_up
+from gauntlet.models.engine.tokens import PromptTree
+
+BLOCK = 1024
+STATIC = ("default", "linear", "llama3", "yarn")
+"""Rotary frequency types that do not depend on the text length."""
+
+
+class RotaryTable:
+    """Cosines and sines by position, from the network's own rotary module."""
+
+    def __init__(self, module: Any, device: torch.device, dtype: torch.dtype) -> None:
+        self._module = module
+        self._table: tuple[Tensor, Tensor] | None = None
+        self._like = torch.empty(0, device=device, dtype=dtype)
+
+    def at(self, places: Tensor, furthest: int) -> tuple[Tensor, Tensor]:
+        """Cosine and signed sine at each position, (rows, 1, head size); `furthest` is the
+        largest."""
+        if self._table is None or len(self._table[0]) <= furthest:
+            self._table = self._grown(furthest)
+        return self._table[0][places, None], self._table[1][places, None]
+
+    def _grown(self, furthest: int) -> tuple[Tensor, Tensor]:
+        blocks = []
+        for start in range(0, furthest + 1, BLOCK):
+            places = torch.arange(start, start + BLOCK, device=self._like.device)[None]
+            cosine, sine = self._module(self._like, places)
+            half = sine.shape[-1] // 2
+            signed = torch.cat([-sine[..., :half], sine[..., half:]], dim=-1)
+            blocks.append((cosine[0], signed[0]))
+        return torch.cat([c for c, _ in blocks]), torch.cat([s for _, s in blocks])
+
+
+def apply_rotary_(heads: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
+    """Rotate (rows, heads, head size) in place by (cosine, signed sine) of each row's position."""
+    cosine, sine = rotary
+    swapped = heads.roll(heads.shape[-1] // 2, dims=-1)
+    return heads.mul_(cosine).add_(swapped.mul_(sine))
+
 
 Layer = tuple[Tensor, Tensor]
 """Keys and values of a text in one layer, each (tokens, heads, head size)."""
@@ -91,6 +131,11 @@ class Attention:
         return torch.cat(mixed).index_select(0, self.back).flatten(1)
 
 
+def rounded_up(rows: int, tile: int) -> int:
+    """The number of rows rounded up to whole tiles; at least one tile."""
+    return max(1, -(-rows // tile)) * tile
+
+
 def arrange(
     pasts: Sequence[KeysValues],
     rows: Sequence[slice],
@@ -113,20 +158,20 @@ def arrange(
     starts = dict(zip(distinct, stops.tolist(), strict=False))
     back, groups, place = np.zeros(asking, dtype=np.int64), [], 0
     for (wide, long), members in _shapes(masks, at_once).items():
-        asked = np.zeros((len(members), wide), dtype=np.int64)
+        queried = np.zeros((len(members), wide), dtype=np.int64)
         sees = np.zeros((len(members), long), dtype=np.int64)
         mask = np.full((len(members), 1, wide, long), -np.inf, dtype=np.float32)
         mask[..., 0] = 0  # padding rows must see something, or they become NaN
         for i, member in enumerate(members):
             queries, keys = masks[member].shape
-            own, before = rows[member], keys - (rows[member].stop - rows[member].start)
-            asked[i, :queries] = np.arange(asks[member].start, asks[member].stop)
+            new, before = rows[member], keys - (rows[member].stop - rows[member].start)
+            queried[i, :queries] = np.arange(asks[member].start, asks[member].stop)
             sees[i, :before] = np.arange(before) + starts.get(id(pasts[member]), 0)
-            sees[i, before:keys] = np.arange(own.start, own.stop) + stops[-1]
+            sees[i, before:keys] = np.arange(new.start, new.stop) + stops[-1]
             mask[i, 0, :queries, :keys] = masks[member]
             back[asks[member]] = np.arange(queries) + place + i * wide
-        place += asked.size
-        moved = [torch.from_numpy(array.ravel()).to(like.device) for array in (asked, sees)]
+        place += queried.size
+        moved = [torch.from_numpy(array.ravel()).to(like.device) for array in (queried, sees)]
         groups.append(Group(moved[0], moved[1], torch.from_numpy(mask).to(like)))
     return Attention(list(distinct.values()), groups, torch.from_numpy(back).to(like.device))
 
@@ -178,9 +223,126 @@ def attend(
             scores = torch.tanh(scores / softcap) * softcap
         scores = scores + wide
         if sinks is not None:
-            each = sinks.view(-1, shared).repeat_interleave(asking, dim=1)
-            scores = torch.cat([scores, each[None, :, :, None].expand(batch, -1, -1, -1)], dim=-1)
+            sink = sinks.view(-1, shared).repeat_interleave(asking, dim=1)
+            scores = torch.cat([scores, sink[None, :, :, None].expand(batch, -1, -1, -1)], dim=-1)
         chances = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
         out = chances[..., : keys.shape[2]] @ values
     split = out.view(batch, -1, shared, asking, out.shape[-1])
     return split.permute(0, 3, 1, 2, 4).reshape(batch, asking, heads, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A tree of tokens that follows a text with known keys and values (or () for no text)."""
+
+    tree: PromptTree
+    past: KeysValues = ()
+
+    @property
+    def past_length(self) -> int:
+        return len(self.past[0][0]) if self.past else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """How many rows of a linear layer are computed at a time; None: all at once.
+
+    rows: in all layers but the last.
+    answers: in the last layer and the head, where only answers are left.
+    """
+
+    rows: int | None
+    answers: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A pass over several pieces, padded to whole tiles.
+
+    tokens, places: (rows,) token ids and positions.
+    furthest: the largest position.
+    rows: each piece's rows.
+    all: attention with every token as a query, as in all layers but the last.
+    ends: attention with only the ends of the pieces as queries.
+    answers: (answers,) the rows of the ends, padded.
+    count: number of real rows in `answers`.
+    """
+
+    tokens: Tensor
+    places: Tensor
+    furthest: int
+    rows: tuple[slice, ...]
+    all: Attention
+    ends: Attention
+    answers: Tensor
+    count: int
+
+
+def lay_out(pieces: Sequence[Piece], tiles: Tiles, like: Tensor, at_once: bool) -> Layout:
+    """Concatenate the pieces; `like` gives device and dtype.
+
+    at_once: attention of all pieces in one padded call instead of one per shape.
+    """
+    trees = [piece.tree for piece in pieces]
+    rows = _slices([len(tree.tokens) for tree in trees])
+    asks = _slices([len(tree.ends) for tree in trees])
+    ends = [tree.ends + where.start for tree, where in zip(trees, rows, strict=True)]
+    places = _joined([places_of(piece) for piece in pieces], tiles.rows)
+    answers = _joined(ends, tiles.answers)
+    pasts = [piece.past for piece in pieces]
+    masks = [mask_of(piece) for piece in pieces]
+    end_masks = [mask[tree.ends] for mask, tree in zip(masks, trees, strict=True)]
+    every = arrange(pasts, rows, rows, masks, len(places), like, at_once)
+    last = arrange(pasts, rows, asks, end_masks, len(answers), like, at_once)
+    return Layout(
+        tokens=torch.from_numpy(_joined([t.tokens for t in trees], tiles.rows)).to(like.device),
+        places=torch.from_numpy(places).to(like.device),
+        furthest=int(places.max()),
+        rows=rows,
+        all=every,
+        ends=last,
+        answers=torch.from_numpy(answers).to(like.device),
+        count=asks[-1].stop,
+    )
+
+
+def windowed(
+    layout: Layout, pieces: Sequence[Piece], window: int, like: Tensor, at_once: bool
+) -> Attention:
+    """`layout.all` with a sliding window: a token sees the last `window` tokens, itself
+    included."""
+    if window > layout.furthest:
+        return layout.all
+    pasts = [piece.past for piece in pieces]
+    masks = [mask_of(piece, window) for piece in pieces]
+    return arrange(pasts, layout.rows, layout.rows, masks, len(layout.places), like, at_once)
+
+
+def places_of(piece: Piece) -> NDArray[np.int64]:
+    """The position of each token of the piece in its text."""
+    return piece.tree.depths + piece.past_length
+
+
+def mask_of(piece: Piece, window: int | None = None) -> NDArray[np.float32]:
+    """The attention mask of a piece. A token sees the whole past, itself and its ancestors in the
+    tree; with `window`, only the last `window` tokens of its text."""
+    nodes, past = len(piece.tree.tokens), piece.past_length
+    mask = np.zeros((nodes, past + nodes), dtype=np.float32)
+    mask[:, past:][~piece.tree.sees] = -np.inf
+    if window is not None:
+        places = places_of(piece)
+        mask[places[:, None] - np.concatenate([np.arange(past), places]) >= window] = -np.inf
+    return mask
+
+
+def _joined(parts: Sequence[NDArray[np.int64]], tile: int | None) -> NDArray[np.int64]:
+    """The parts concatenated and zero-padded to a multiple of the tile."""
+    length = sum(map(len, parts))
+    out = np.zeros(rounded_up(length, tile or EVEN), dtype=np.int64)
+    np.concatenate(parts, out=out[:length])
+    return out
+
+
+def _slices(lengths: Sequence[int]) -> tuple[slice, ...]:
+    stops = list(accumulate(lengths))
+    return tuple(slice(stop - n, stop) for stop, n in zip(stops, lengths, strict=True))

@@ -7,40 +7,46 @@ compared with the plain forward pass on whole texts.
 Lengths fall into classes, from the third on at most twice as long as the previous one, with extra
 class ends at lengths that the config names. The first text of a class triggers its check, on
 synthetic texts on both sides of every boundary the class may contain; this costs a few texts, and
-only lengths that occur are checked. What was found is kept (`kept_checks.py`). Classes are checked
-in order of length, and after a failure no more are tried: longer texts take the slow path. The
-result depends only on the network, not on earlier requests; so does the path of each text, and with
-it its last bits.
+only lengths that occur are checked. Results on a CPU are kept for later processes. Classes are
+checked in order of length, and after a failure no more are tried: longer texts take the slow path.
+The result depends only on the network, not on earlier requests; so does the path of each text, and
+with it its last bits.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import math
+import os
+import platform
 import re
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache, cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.engine.kept_checks import Differences, Nothing
-from gauntlet.models.engine.layout import Piece
-from gauntlet.models.engine.memory import Memory
+from gauntlet.models.engine.attention import Piece
+from gauntlet.models.engine.files import user_cache
+from gauntlet.models.engine.memory import Memory, is_offloaded
 from gauntlet.models.engine.reference import REFUSALS, Reference, longest
-from gauntlet.models.engine.trie import grow
+from gauntlet.models.engine.tokens import grow
 
 LOG = logging.getLogger("gauntlet")
 
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.1}
 """Allowed root-mean-square error of log-probabilities, relative to their standard deviation.
 Rounding stays well below it; a wrong mask or position gives about 1."""
-TOLERANCE_OF_8_BITS = 0.5
-"""The same with linear layers in 8 bits: a difference in the last of 16 bits can move an input by a
-whole step of 8 bits. A network of random weights was off by .3."""
 LEAST, GROWTH = 2 / 3, 4
 """The tolerance shrinks to GROWTH times the error of the first class, but not below LEAST of
 itself. That error is the network's rounding, so a window with a small effect is detected in 16 bits
@@ -76,17 +82,17 @@ class EquivalenceCheck:
         difference: Difference,
         memory: Memory,
         slow: str,
-        stored: Differences | None = None,
+        stored: KeptDifferences | None = None,
     ) -> None:
         """slow: for the log, what happens to texts that are not verified.
-        stored: what earlier processes found."""
+        kept: the results of earlier processes."""
         self.proven = 0
         self.objection: str | None = None
         self._difference = difference
         self._memory = memory
-        self._tolerance = tolerance(network)
+        self._tolerance = TOLERANCE[network.dtype]
         self._slow = slow
-        self._kept = stored or Nothing()
+        self._kept = stored
         self._ends = class_ends(network.config)
 
     def covers(self, length: int) -> bool:
@@ -129,20 +135,14 @@ class EquivalenceCheck:
 
     def _known_difference(self, end: int) -> float:
         """The difference in the class up to `end`: measured, unless it is kept."""
-        difference = self._kept.get(end)
+        difference = self._kept.get(end) if self._kept else None
         if difference is None:
             # All processes that run the network together must agree to go on.
             self._memory.claim(end)
             difference = self._difference(self.proven, end)
-            self._kept.put(end, difference)
+            if self._kept:
+                self._kept.put(end, difference)
         return difference
-
-
-def tolerance(network: Any) -> float:
-    """The allowed error of a network, by the coarsest numbers that it computes with."""
-    if any(buffer.dtype == torch.float8_e4m3fn for buffer in network.buffers()):
-        return TOLERANCE_OF_8_BITS
-    return TOLERANCE[network.dtype]
 
 
 def class_ends(config: Any) -> Iterator[int]:
@@ -192,9 +192,9 @@ def tree_difference(engine: Any, plain: Reference, low: int, high: int) -> float
         passes = [[text], [first, second]]
     worst, spread = 0.0, 0.0
     for texts in passes:
-        pieces = [Piece(grow([one[head:] for one in texts]), past)]
+        pieces = [Piece(grow([sequence[head:] for sequence in texts]), past)]
         scored = engine.logprobs(pieces, range(plain.vocabulary))
-        exact = torch.stack([plain.next_token(one) for one in texts])
+        exact = torch.stack([plain.next_token(sequence) for sequence in texts])
         worst = max(worst, _largest(scored - exact))
         spread = max(spread, float(exact.std()))
     return _share(worst, spread)
@@ -236,3 +236,102 @@ def _share(worst: float, spread: float) -> float:
 
 def _largest(differences: Tensor) -> float:
     return float(differences.square().mean(dim=1).sqrt().max())
+
+
+class KeptDifferences:
+    """The differences of one path of one network on a CPU, by the length of the class, in a file of
+    the user's cache. A damaged file counts as empty, and one that cannot be written is no error.
+
+    They are read only by the same weights, settings, dtype, path and code on the same processor.
+    The number of threads is not part of it: it moves the last bits of a difference, and a text's
+    path must not depend on it. On a GPU a check is cheaper than reading all weights.
+    """
+
+    def __init__(self, network: Any, path: str) -> None:
+        """path: names the fast path and its settings."""
+        self._network, self._path = network, path
+
+    def get(self, end: int) -> float | None:
+        return self._read().get(str(end))
+
+    def put(self, end: int, difference: float) -> None:
+        if not math.isfinite(difference):
+            return
+        file, content = self._file, json.dumps({**self._read(), str(end): difference})
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            # Other processes may write the same file at the same time: each has its own partial.
+            descriptor, partial = tempfile.mkstemp(dir=file.parent, prefix=".")
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(content)
+            os.replace(partial, file)
+
+    def _read(self) -> dict[str, float]:
+        try:
+            content = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        sound = isinstance(content, dict) and all(
+            type(value) is float and math.isfinite(value) for value in content.values()
+        )
+        return content if sound else {}
+
+    @property
+    def _file(self) -> Path:
+        # The attention may be replaced after loading.
+        facts = (self._fixed, self._network.config._attn_implementation, self._path)
+        return kept_folder() / f"{hashlib.sha256(repr(facts).encode()).hexdigest()}.json"
+
+    @cached_property
+    def _fixed(self) -> tuple[str, ...]:
+        network = self._network
+        return (
+            weights_hash(network),
+            network.config.to_json_string(),
+            str(network.dtype),
+            code_hash(),
+            *(torch.__version__, transformers.__version__),
+            *(platform.machine(), torch.backends.cpu.get_cpu_capability(), processor()),
+        )
+
+
+def differences(network: Any, path: str, alone: bool) -> KeptDifferences | None:
+    """What is kept about a path of a network, if anything may be.
+
+    alone: whether this process runs the network without others, who would have to agree.
+    """
+    keeps = alone and network.device.type == "cpu" and not is_offloaded(network)
+    return KeptDifferences(network, path) if keeps else None
+
+
+def kept_folder() -> Path:
+    """Where the results are."""
+    return user_cache() / "equivalence"
+
+
+def weights_hash(network: Any) -> str:
+    """SHA-256 over names, shapes and bytes of all weights as they are in memory."""
+    digest = hashlib.sha256()
+    for name, weight in (*network.named_parameters(), *network.named_buffers()):
+        digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}\n".encode())
+        digest.update(weight.detach().contiguous().view(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+@cache
+def code_hash() -> str:
+    """SHA-256 over this engine's source files."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.name.encode() + b"\n" + file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def processor() -> str:
+    """The processor's model."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith("model name")), platform.processor())

@@ -177,8 +177,8 @@ def check_libraries(folder: Path, name: str) -> None:
 def _check_code(folder: Path, name: str, config: dict[str, Any]) -> None:
     """Raises ModelError if the library lacks a class; shipped code is never run."""
     needs = []
-    own = "auto_map" in config
-    if own and config["model_type"] not in extra("transformers", "local").CONFIG_MAPPING:
+    has_code = "auto_map" in config
+    if has_code and config["model_type"] not in extra("transformers", "local").CONFIG_MAPPING:
         needs.append(f"config.json (model_type {config['model_type']!r})")
     if (folder / TOKENIZER_CONFIG).is_file():
         tokenizer = read_json(folder / TOKENIZER_CONFIG, name)
@@ -283,7 +283,7 @@ def _configured(node: Any, name: str) -> dict[str, str]:
     """The named templates in tokenizer_config.json, which may hold one, or several as a list."""
     try:
         if isinstance(node, list):
-            node = {one["name"]: one["template"] for one in node}
+            node = {entry["name"]: entry["template"] for entry in node}
     except (TypeError, KeyError):
         node = 0
     templates = node if isinstance(node, dict) else {"default": "" if node is None else node}
@@ -307,8 +307,8 @@ def content_hash(folder: Path, name: str) -> str:
     """
     digest = hashlib.sha256()
     for file in model_files(folder, name):
-        told = file.relative_to(folder).as_posix()
-        digest.update(f"{told} {file_hash(file, name)}\n".encode())
+        path = file.relative_to(folder).as_posix()
+        digest.update(f"{path} {file_hash(file, name)}\n".encode())
     return digest.hexdigest()
 
 
@@ -355,10 +355,10 @@ def file_hash(file: Path, name: str) -> str:
         before = Stamp.from_file(file)
         if before not in HASHES:
             with file.open("rb") as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if Stamp.from_file(file) != before:
                 continue
-            HASHES[before] = found
+            HASHES[before] = digest
         return HASHES[before]
     raise ModelError(f"model {name!r}: {file.name} changes while it is read")
 

@@ -11,7 +11,7 @@ pass is unchanged.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -21,14 +21,32 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+from transformers import DynamicCache
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from gauntlet.models.engine.attention import Attention, KeysValues, Layer
-from gauntlet.models.engine.layout import Layout, Piece, Tiles, lay_out, windowed
+from gauntlet.models.engine.attention import (
+    Attention,
+    KeysValues,
+    Layer,
+    Layout,
+    Piece,
+    mask_of,
+    places_of,
+    rounded_up,
+    windowed,
+)
 from gauntlet.models.engine.memory import Least, alone
-from gauntlet.models.engine.ragged_forward import ANSWERS, ROWS, Unsupported
-from gauntlet.models.engine.tiles import Tiled
-from gauntlet.models.engine.trie import PromptTree, chain, grow
+from gauntlet.models.engine.ragged_forward import (
+    ANSWERS,
+    GRAIN,
+    ROWS,
+    FlatPass,
+    Unsupported,
+    product,
+)
+from gauntlet.models.engine.tokens import PromptTree, grow
 
 NAME = "gauntlet"
 """The name under which this attention is registered with the library."""
@@ -40,13 +58,13 @@ PROBES = (3, 21, 50, 7)
 class Pass:
     """A forward pass in progress: the attention for every window that a layer has.
 
-    kept: where each layer's keys and values go, if anywhere.
+    states: where each layer's keys and values go, if anywhere.
     calls: number of layers that have attended.
     """
 
     layout: Layout
     windowed: Callable[[int], Attention]
-    kept: list[Layer] | None
+    states: list[Layer] | None
     calls: int = 0
 
     def attention(self, window: int | None) -> Attention:
@@ -62,65 +80,30 @@ class _Going(local):
 _GOING = _Going()
 
 
-class General:
-    """Runs pieces through a causal language model with its own modules.
-
-    Has the same scoring methods as `Flat`.
-    """
+class General(FlatPass):
+    """Runs pieces through a causal language model with its own modules."""
 
     def __init__(self, network: Any, invariant: bool = True, least: Least = alone) -> None:
-        """invariant: a row's bits do not depend on the rest of the batch; this is tested. Raises
-        Unsupported, saying why, or what the network raises."""
+        """Raises Unsupported, saying why, or what the network raises. Invariance is tested."""
         if least is not alone:
             raise Unsupported("parts, which lie in several processes")
         if getattr(network, "_is_stateful", False):
             raise Unsupported("state, which is not keys and values")
-        self.device: torch.device = network.device
-        self.dtype: torch.dtype = network.dtype
+        super().__init__(network, invariant)
         self._network = weight_sharing_copy(network)
-        rows = ROWS[self.device.type]
-        self._tiles = Tiles(rows, ANSWERS) if invariant else Tiles(None, None)
-        self._at_once = not invariant and self.device.type == "cuda"
-        self._like = torch.empty(0, device=self.device, dtype=self.dtype)
         head = network.get_output_embeddings()
-        self._tiled = Tiled(rows, ANSWERS, None if head is None else head.weight)
-        self._invariant = invariant
+        self._tiled = Tiled(ROWS[self.device.type], ANSWERS, None if head is None else head.weight)
         if invariant and not self._steady():
             raise Unsupported("bits, which depend on what else is asked")
 
-    def span(self, past: int, tree: PromptTree) -> int:
-        """The text length to verify for a tree after `past` tokens: that of its longest text."""
-        return past + int(tree.depths.max()) + 1
-
-    @torch.inference_mode()
-    def keys_values(self, tokens: Sequence[int]) -> KeysValues:
-        """Keys and values of one text in every layer, computed alone."""
-        kept: list[Layer] = []
-        self._logits([Piece(chain(tokens))], kept)
-        return tuple((k[: len(tokens)].clone(), v[: len(tokens)].clone()) for k, v in kept)
-
-    @torch.inference_mode()
-    def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
-        """Log-probabilities of the tokens `columns` after every end of every piece.
-
-        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
-        over the whole vocabulary.
-        """
-        wanted = torch.tensor(columns, device=self.device)
-        picked = [
-            torch.log_softmax(tile.float(), dim=-1)[:, wanted]
-            for tile in torch.split(self._logits(pieces, None), ANSWERS)
-        ]
-        return torch.cat(picked)
-
-    def _logits(self, pieces: Sequence[Piece], layers: list[Layer] | None) -> Tensor:
-        """The logits after every end, in the network's dtype."""
+    def _run(
+        self, pieces: Sequence[Piece], layout: Layout, layers: list[Layer] | None
+    ) -> Iterable[Tensor]:
         like, at_once = self._like, self._at_once
-        layout = lay_out(pieces, self._tiles, like, at_once)
         going = Pass(
             layout, cache(lambda window: windowed(layout, pieces, window, like, at_once)), layers
         )
-        with _pass(going), self._tiled if self._invariant else nullcontext():
+        with _pass(going), self._tiled if self.invariant else nullcontext():
             logits: Tensor = self._network(
                 input_ids=layout.tokens[None],
                 position_ids=layout.places[None],
@@ -129,7 +112,7 @@ class General:
             ).logits[0]
         if not going.calls:
             raise Unsupported("attention, which asks no interface")
-        return logits[: layout.asked]
+        return torch.split(logits[: layout.count], ANSWERS)
 
     @torch.inference_mode()
     def _steady(self) -> bool:
@@ -139,9 +122,9 @@ class General:
         texts = [row[:length].tolist() for row, length in zip(drawn, PROBES, strict=True)]
         past = self.keys_values(texts[0])
         pieces = [Piece(grow([text, text[::-1]]), past) for text in texts]
-        together = self._logits(pieces, None)
-        alone = torch.cat([self._logits([piece], None) for piece in pieces])
-        return bool(torch.equal(together, alone))
+        passes = [pieces, *([piece] for piece in pieces)]
+        logits = [torch.cat([*self._run(batch, self._laid_out(batch), None)]) for batch in passes]
+        return bool(torch.equal(logits[0], torch.cat(logits[1:])))
 
 
 @contextmanager
@@ -169,13 +152,13 @@ def attention(
     returns (1, rows, heads, value size)."""
     going = _GOING.now
     assert going is not None, "asked outside a pass"
-    own = key[0].transpose(0, 1), value[0].transpose(0, 1)
-    if going.kept is not None:
-        going.kept.append(own)
+    fresh = key[0].transpose(0, 1), value[0].transpose(0, 1)
+    if going.states is not None:
+        going.states.append(fresh)
     number, going.calls = going.calls, going.calls + 1
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     queries = query[0].transpose(0, 1)
-    mixed = going.attention(sliding_window)(queries, own, number, scale, softcap, s_aux)
+    mixed = going.attention(sliding_window)(queries, fresh, number, scale, softcap, s_aux)
     return mixed.view(1, len(queries), queries.shape[1], -1), None
 
 
@@ -192,3 +175,108 @@ def weight_sharing_copy(network: Any) -> Any:
             module.config._attn_implementation = NAME
             module.config._experts_implementation = "eager"
     return other
+
+
+PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.mm, Tensor.mm)
+CURVES = (
+    *(functional.silu, functional.gelu, functional.sigmoid, functional.tanh),
+    *(torch.sigmoid, Tensor.sigmoid, torch.tanh, Tensor.tanh),
+)
+
+
+class Tiled(TorchFunctionMode):
+    """A context in which matrix products with weights and activation functions run on tiles.
+
+    It does for foreign modules what `linear` and `silu_` do by hand.
+
+    rows: tile size where all rows of a pass meet a weight.
+    answers: tile size where only some do: in the head, whose weight is `head`, and in experts,
+        whose weights are parts of larger ones.
+    """
+
+    def __init__(self, rows: int, answers: int, head: Tensor | None) -> None:
+        super().__init__()
+        self._rows, self._answers, self._head = rows, answers, head
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        options = kwargs or {}
+        if func is functional.linear and not options:
+            return self._product(args[0], args[1], args[1].t(), *args[2:])
+        if func in PRODUCTS and args[0].dim() == args[1].dim() == 2:
+            return self._product(args[0], args[1], args[1])
+        if func in CURVES and args[0].device.type == "cpu" and args[0].is_contiguous():
+            parts = [
+                func(part, *args[1:], **options) for part in torch.split(args[0].view(-1), GRAIN)
+            ]
+            return torch.cat(parts).view_as(args[0])
+        return func(*args, **options)
+
+    def _product(
+        self, rows: Tensor, weight: Tensor, matrix: Tensor, bias: Tensor | None = None
+    ) -> Tensor:
+        full = isinstance(weight, nn.Parameter) and weight is not self._head
+        tile = self._rows if full else self._answers
+        flat = rows.reshape(-1, rows.shape[-1])
+        wanted = rounded_up(len(flat), tile) if len(flat) else 0
+        padded = functional.pad(flat, (0, 0, 0, wanted - len(flat))) if wanted > len(flat) else flat
+        out = product(padded, matrix, bias, tile)[: len(flat)]
+        return out.view(*rows.shape[:-1], matrix.shape[1])
+
+
+class Portable:
+    """Runs pieces one at a time; has the same scoring methods as `Flat`."""
+
+    def __init__(self, network: Any) -> None:
+        """Raises Unsupported, saying why."""
+        if getattr(network, "_is_stateful", False):
+            raise Unsupported("state, which is not keys and values")
+        self.dtype: torch.dtype = network.dtype
+        self._network = network
+
+    def span(self, past: int, tree: PromptTree) -> int:
+        """The length to verify for a tree after `past` tokens: all its tokens, because a
+        network may apply a window to the rows of a pass instead of to positions."""
+        return past + len(tree.tokens)
+
+    @torch.inference_mode()
+    def keys_values(self, tokens: Sequence[int]) -> KeysValues:
+        """Keys and values of one text in every layer."""
+        cache = DynamicCache()
+        ids = torch.tensor([list(tokens)], device=self._network.device)
+        self._network(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
+        layers: list[Any] = list(cache.layers)
+        return tuple(
+            (keys[0].transpose(0, 1), values[0].transpose(0, 1))
+            for keys, values in ((layer.keys, layer.values) for layer in layers)
+        )
+
+    @torch.inference_mode()
+    def logprobs(self, pieces: Sequence[Piece], columns: Sequence[int]) -> Tensor:
+        """Log-probabilities of the tokens `columns` after every end of every piece.
+
+        Shape (ends of all pieces in order, columns), float32, on the network's device; normalised
+        over the whole vocabulary.
+        """
+        wanted = torch.tensor(columns, device=self._network.device)
+        return torch.cat([self._after(piece)[:, wanted] for piece in pieces])
+
+    def _after(self, piece: Piece) -> Tensor:
+        device = self._network.device
+        cache = DynamicCache()
+        for number, (keys, values) in enumerate(piece.past):
+            cache.update(keys.transpose(0, 1)[None], values.transpose(0, 1)[None], number)
+        logits = self._network(
+            input_ids=torch.from_numpy(piece.tree.tokens)[None].to(device),
+            position_ids=torch.from_numpy(places_of(piece))[None].to(device),
+            attention_mask=torch.from_numpy(mask_of(piece))[None, None].to(device, self.dtype),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=torch.from_numpy(piece.tree.ends).to(device),
+        ).logits
+        return torch.log_softmax(logits[0].float(), dim=-1)

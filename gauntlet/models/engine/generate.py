@@ -16,16 +16,14 @@ from functools import partial
 from typing import Any
 
 from gauntlet.common.errors import ModelError
-from gauntlet.models.base import Finish, Generate, Generation
-from gauntlet.models.engine.equivalence_check import EquivalenceCheck, step_difference
-from gauntlet.models.engine.kept_checks import differences
+from gauntlet.models.base import Finish, Generate, Generation, merge_samples
+from gauntlet.models.engine.equivalence_check import EquivalenceCheck, differences, step_difference
 from gauntlet.models.engine.memory import TEXTS_MOST, Least, Memory, alone
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.reference import GoOn, Reference
-from gauntlet.models.engine.text import Endings, Text, merge_samples
-from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.engine.trie import shared_length
+from gauntlet.models.engine.text import Endings, Text
+from gauntlet.models.engine.tokens import Tokens, shared_length
 from gauntlet.models.engine.writing import Writing
 
 LOG = logging.getLogger("gauntlet")

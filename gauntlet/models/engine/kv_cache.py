@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from gauntlet.models.engine.attention import KeysValues, Layer
+from gauntlet.models.engine.attention import KeysValues, Layer, rounded_up
 from gauntlet.models.engine.ragged_forward import Mixing
-from gauntlet.models.engine.tiles import rounded_up
 
 GRAIN = 64
 """Attention runs over a multiple of this many keys."""
@@ -113,9 +112,9 @@ class KVCache:
         parts: list[tuple[_Block, slice, Tensor, Tensor, list[_Span]]] = []
         for block in self._blocks:
             block.grow(_keys(max(lengths[block.rows])))
-            own = np.asarray(widths[block.rows])
-            text = np.repeat(np.arange(len(own)), own)
-            place = ends[block.rows][text] + depths(own)
+            width = np.asarray(widths[block.rows])
+            text = np.repeat(np.arange(len(width)), width)
+            place = ends[block.rows][text] + depths(width)
             rows = slice(starts[block.rows.start], starts[block.rows.stop])
             spans = list(self._spans(block, ends, starts))
             parts.append((block, rows, _on(device, text), _on(device, place), spans))
@@ -144,15 +143,15 @@ class KVCache:
         wanted = [_keys(ends[text]) if self._invariant else like.shape[2] for text in texts]
         for long, group in groupby(texts, key=lambda text: wanted[text - texts.start]):
             same = list(group)
-            own = slice(same[0], same[-1] + 1)
-            last = np.diff(starts)[own] - 1
+            members = slice(same[0], same[-1] + 1)
+            last = np.diff(starts)[members] - 1
             depth = np.minimum(np.arange(last.max() + 1), last[:, None])
-            asks = starts[own][:, None] + depth
+            asks = starts[members][:, None] + depth
             back = np.searchsorted(asks.ravel(), np.arange(asks[0, 0], asks[-1, -1] + 1))
-            hidden = np.arange(long) > (ends[own][:, None] + depth)[..., None]
+            hidden = np.arange(long) > (ends[members][:, None] + depth)[..., None]
             mask = np.where(hidden, -np.inf, 0).astype(np.float32)
             yield _Span(
-                slice(own.start - texts.start, own.stop - texts.start),
+                slice(members.start - texts.start, members.stop - texts.start),
                 slice(asks[0, 0], asks[-1, -1] + 1),
                 _on(like.device, asks.ravel()),
                 _on(like.device, back),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import sys
-from collections.abc import Sequence
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, RLock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -19,20 +24,83 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
-from gauntlet.common.errors import ModelError
+from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Done, Generate, More, Reply, Request, Score
 from gauntlet.models.engine.equivalence_check import FIRST, probe
 from gauntlet.models.engine.files import Stamp, weight_files
-from gauntlet.models.engine.fp8 import check_device, quantize
 from gauntlet.models.engine.generate import Generator
-from gauntlet.models.engine.memory import Least, alone, total_bytes
-from gauntlet.models.engine.offload import Source, options, register, turn
+from gauntlet.models.engine.memory import (
+    WEIGHTS_SHARE,
+    Least,
+    alone,
+    free_bytes,
+    is_offloaded,
+    total_bytes,
+)
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.reference import Reference
 from gauntlet.models.engine.tokens import Tokens
 
+
+@dataclass
+class Source:
+    """The files that an offloaded network reads its weights from, as they were at loading.
+
+    scratch: where accelerate writes weights that it has to convert; it goes with the network.
+    """
+
+    name: str
+    stamps: tuple[Stamp, ...]
+    scratch: str = field(default_factory=tempfile.mkdtemp)
+    lock: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+
+    def check(self) -> None:
+        """Raises Stopped if a file has changed or is gone."""
+        if not all(map(_is_unchanged, self.stamps)):
+            raise Stopped(
+                f"the files of model {self.name!r} changed while its weights were read from them; "
+                "put the old ones back and start the run again, or play the new ones as new cells"
+            )
+
+
+def _is_unchanged(stamp: Stamp) -> bool:
+    try:
+        return Stamp.from_file(Path(stamp.file)) == stamp
+    except FileNotFoundError:
+        return False
+
+
+SOURCES: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
+"""The files of each offloaded network in this process."""
+
+
+def options(place: torch.device, scratch: str) -> dict[str, Any]:
+    """Options of transformers that leave half of the device's free memory free."""
+    places: dict[str | int, torch.device] = {"cpu": torch.device("cpu")}
+    if place.type == "cuda":
+        places[place.index or 0] = place
+    memory = {key: int(WEIGHTS_SHARE * free_bytes(device)) for key, device in places.items()}
+    return {"device_map": "auto", "max_memory": memory, "offload_folder": scratch}
+
+
+@contextmanager
+def turn(network: Any) -> Iterator[None]:
+    """Let one thread at a time run an offloaded network, whose weights come and go. Raises Stopped
+    if its files changed meanwhile."""
+    source = SOURCES.get(network)
+    if source is None:
+        yield
+        return
+    with source.lock:
+        yield
+    source.check()
+
+
 _LOADED: WeakValueDictionary[Any, Any] = WeakValueDictionary()
-"""The networks in this process, by files, dtype, kind of device, quantization and offload."""
+"""The networks in this process, by files, dtype, kind of device and offload."""
 _LOADING = Lock()
 LOG = logging.getLogger("gauntlet")
 
@@ -118,7 +186,6 @@ def load_network(
     name: str,
     dtype: str,
     device: str,
-    quantization: str = "none",
     offload: str = "none",
     may_widen: bool = False,
 ) -> Any:
@@ -128,10 +195,8 @@ def load_network(
     may_widen: compute in a wider dtype where that is faster.
     """
     place = choose_device(device)
-    if quantization == "fp8":
-        check_device(place, name)
     with _LOADING:
-        key = (_stamp(folder, name), dtype, place.type, quantization, offload, may_widen)
+        key = (_stamp(folder, name), dtype, place.type, offload, may_widen)
         network = _LOADED.get(key)
         if network is None:
             source = Source(name, _stamp(folder, name)) if offload == "disk" else None
@@ -139,10 +204,12 @@ def load_network(
             network = copy_weights(read_network(folder, name, dtype, place, **further))
             if may_widen and not source:
                 widen(network)
-            if source:
-                register(network, source)
-            if quantization == "fp8":
-                quantize(network, name)
+            if source and network.device.type == "meta":
+                raise ModelError(
+                    f"model {name!r} cannot be offloaded: its embeddings do not fit in memory"
+                )
+            if source and is_offloaded(network):
+                SOURCES[network] = source
             _LOADED[key] = network
     return network
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from gauntlet.models.engine.attention import KeysValues
 
 GIB = 1 << 30
+WEIGHTS_SHARE = 0.5
+"""The share of the free memory that holds the weights of an offloaded network."""
 RESIDENT_SHARE, PACK_SHARE, TEXTS_SHARE = 1 / 4, 1 / 4, 1 / 8
 """Shares of the free memory: for cached keys and values, for the activations of one pass, and for
 the keys and values of texts in progress."""
@@ -25,12 +28,8 @@ OFFLOADED_PACKS = 4
 """As many times longer packs where weights are read from the disk for every pass."""
 TEXTS_MOST = 256
 """Maximum number of texts generated at once."""
-MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 BOUNDLESS = 2**62
-UNKNOWN = 8 * GIB
-"""Assumed free if the machine does not report it."""
-
 
 Least = Callable[[int], int]
 """The minimum of a number over all processes that run one network together."""
@@ -67,7 +66,16 @@ class Memory:
 
     def budget(self) -> Budget:
         """What the free memory allows."""
-        return budget(self._network, self._least(free_bytes(self._network.device)))
+        network, device = self._network, self._network.device
+        free = self._least(free_bytes(device))
+        config = network.config.get_text_config(decoder=True)
+        tokens = int(free * PACK_SHARE / bytes_per_token(config, network.dtype.itemsize))
+        most = PACK_MOST[device.type] * (OFFLOADED_PACKS if is_offloaded(network) else 1)
+        return Budget(
+            resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
+            pack_tokens=min(max(tokens, PACK_LEAST), most),
+            texts=int(free * TEXTS_SHARE),
+        )
 
     def size(self, states: KeysValues) -> int:
         """Bytes of cached keys and values, in the process where they take most."""
@@ -101,20 +109,6 @@ class Memory:
         except RuntimeError:
             return False
         return True
-
-
-def budget(network: Any, free: int) -> Budget:
-    """What this many free bytes of the network's device allow."""
-    device = network.device
-    config = network.config.get_text_config(decoder=True)
-    per_token = bytes_per_token(config, network.dtype.itemsize)
-    tokens = int(free * PACK_SHARE / per_token)
-    most = PACK_MOST[device.type] * (OFFLOADED_PACKS if is_offloaded(network) else 1)
-    return Budget(
-        resident=min(int(free * RESIDENT_SHARE), RESIDENT_MOST[device.type]),
-        pack_tokens=min(max(tokens, PACK_LEAST), most),
-        texts=int(free * TEXTS_SHARE),
-    )
 
 
 def is_offloaded(network: Any) -> bool:
@@ -160,42 +154,23 @@ def layer_configs(config: Any) -> list[Any]:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Free memory on the device; on the CPU also within the control group's limit."""
+    """Free memory on the device; on the CPU also within the limit of a container or batch job."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(free + unused)
-    return max(min(_available(), _left_in_group()), 0)
+    available = psutil.virtual_memory().available
+    try:
+        used = int((CGROUP / "memory.current").read_text())
+    except (OSError, ValueError):
+        used = 0
+    return int(max(min(available, _group_limit() - used), 0))
 
 
 def total_bytes() -> int:
     """The memory of the machine, or of the control group if that is less. It does not change while
     a run plays."""
-    return min(_meminfo("MemTotal:"), _group_limit())
-
-
-def _available() -> int:
-    """Memory available without swapping, including droppable caches."""
-    return _meminfo("MemAvailable:")
-
-
-def _meminfo(name: str) -> int:
-    try:
-        lines = MEMINFO.read_text().splitlines()
-        found = next(line for line in lines if line.startswith(name))
-    except (OSError, StopIteration):
-        return UNKNOWN
-    return int(found.split()[1]) * 1024
-
-
-def _left_in_group() -> int:
-    """The memory left in the control group of a container or batch job."""
-    try:
-        used = int((CGROUP / "memory.current").read_text())
-    except (OSError, ValueError):
-        return BOUNDLESS
-    limit = _group_limit()
-    return limit if limit == BOUNDLESS else limit - used
+    return int(min(psutil.virtual_memory().total, _group_limit()))
 
 
 def _group_limit() -> int:

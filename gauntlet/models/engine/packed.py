@@ -22,17 +22,19 @@ import torch
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Score, Scores
-from gauntlet.models.engine.attention import KeysValues
-from gauntlet.models.engine.equivalence_check import FIRST, EquivalenceCheck, probe, tree_difference
-from gauntlet.models.engine.general import General
-from gauntlet.models.engine.kept_checks import differences
-from gauntlet.models.engine.layout import Piece
+from gauntlet.models.engine.attention import KeysValues, Piece
+from gauntlet.models.engine.equivalence_check import (
+    FIRST,
+    EquivalenceCheck,
+    differences,
+    probe,
+    tree_difference,
+)
+from gauntlet.models.engine.general import General, Portable
 from gauntlet.models.engine.memory import Least, Memory, alone, state_bytes
-from gauntlet.models.engine.portable import Portable
 from gauntlet.models.engine.ragged_forward import Flat, Unsupported
 from gauntlet.models.engine.reference import REFUSALS, GoOn, Reference, check_finite
-from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.engine.trie import PromptTree, grow, shared_length
+from gauntlet.models.engine.tokens import PromptTree, Tokens, grow, shared_length
 
 LOG = logging.getLogger("gauntlet")
 
@@ -110,11 +112,11 @@ class Packed:
         assert self.engine is not None
         if not head:
             return ()
-        kept = self.resident.get(head)
-        if kept is None:
-            kept = self.engine.keys_values(head)
-            self.resident.put(head, kept)
-        return kept
+        states = self.resident.get(head)
+        if states is None:
+            states = self.engine.keys_values(head)
+            self.resident.put(head, states)
+        return states
 
     def _decision(self, request: Score, sequences: list[list[int]]) -> TokenizedScore:
         head = self.tokens.head(request.prompts[0])
@@ -227,8 +229,8 @@ class Packed:
             difference = partial(tree_difference, engine, self._plain)
             name = f"model {self.tokens.name!r} are scored one prompt at a time"
             path = f"{type(engine).__name__} {invariant}"
-            kept = differences(network, path, least is alone)
-            self.proof = EquivalenceCheck(network, difference, self.memory, name, kept)
+            stored = differences(network, path, least is alone)
+            self.proof = EquivalenceCheck(network, difference, self.memory, name, stored)
             if self.proof.covers(1):
                 self.engine = engine
                 if isinstance(engine, Portable):

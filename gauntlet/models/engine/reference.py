@@ -106,5 +106,5 @@ def longest(config: Any) -> int:
     """The maximum text length of a network with this config; ENDLESS if it gives none."""
     text = config.get_text_config(decoder=True)
     settings = text.to_dict()
-    said = (settings.get(text.attribute_map.get(name, name)) for name in LIMITS)
-    return next((int(limit) for limit in said if limit), ENDLESS)
+    limits = (settings.get(text.attribute_map.get(name, name)) for name in LIMITS)
+    return next((int(limit) for limit in limits if limit), ENDLESS)

@@ -38,14 +38,14 @@ REFUSALS = (RuntimeError, ValueError, TypeError, AssertionError, AttributeError,
 
 @dataclass(frozen=True)
 class Rank:
-    """A process's rank, 0 to `of` - 1, and the URL of the rendezvous.
+    """A process's rank, 0 to `ranks` - 1, and the URL of the rendezvous.
 
     meeting: tcp://address:port of rank 0, or file:///path if all are on one machine.
     one_card: the ranks share a GPU, so all-reduces go through main memory: NCCL needs one GPU each.
     """
 
     number: int
-    of: int
+    ranks: int
     meeting: str
     one_card: bool = False
 
@@ -58,15 +58,17 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
     """
     place = choose_device(device)
     least = meet(rank, place)
-    whole = read_network(folder, name, dtype, torch.device("cpu"))
-    asked = _Unsharded(whole, rank.of, name)
+    full = read_network(folder, name, dtype, torch.device("cpu"))
+    unsharded = _Unsharded(full, rank.ranks, name)
     reasons: list[str] = []
     for by, cut in (("DeepSpeed", _by_deepspeed), ("transformers", _by_transformers)):
         try:
             network = cut(
-                whole, rank.of, lambda further: read_network(folder, name, dtype, place, **further)
+                full,
+                rank.ranks,
+                lambda further: read_network(folder, name, dtype, place, **further),
             )
-            reason = asked.objection(network)
+            reason = unsharded.objection(network)
         except REFUSALS as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if reason is None:
@@ -75,8 +77,8 @@ def load_part(folder: Path, name: str, dtype: str, device: str, rank: Rank) -> t
             return copy_weights(network), least
         reasons.append(f"{by} cannot ({reason})")
         # The first attempt may have split some layers already.
-        whole = None
-    raise ModelError(f"model {name!r} cannot be cut into {rank.of} shards: {'; '.join(reasons)}")
+        full = None
+    raise ModelError(f"model {name!r} cannot be cut into {rank.ranks} shards: {'; '.join(reasons)}")
 
 
 def meet(rank: Rank, place: torch.device) -> Least:
@@ -98,7 +100,7 @@ def _join(rank: Rank, place: torch.device) -> None:
     """DeepSpeed reads most of this from the environment, some of it on import."""
     os.environ.update(
         RANK=str(rank.number),
-        WORLD_SIZE=str(rank.of),
+        WORLD_SIZE=str(rank.ranks),
         LOCAL_RANK="0",  # each process sees only its own device
         MASTER_ADDR="unused",
         MASTER_PORT="0",
@@ -111,7 +113,7 @@ def _join(rank: Rank, place: torch.device) -> None:
         backend="gloo" if place.type == "cpu" or rank.one_card else "nccl",
         init_method=rank.meeting,
         rank=rank.number,
-        world_size=rank.of,
+        world_size=rank.ranks,
     )
 
 
@@ -195,8 +197,8 @@ def layer_weights(network: Any) -> int:
     """The number of layer weights in this process, without embedding and head."""
     ends = (network.get_input_embeddings(), network.get_output_embeddings())
     apart = {id(weight) for end in ends for weight in end.parameters()}
-    own = [weight for weight in network.parameters() if id(weight) not in apart]
-    return sum((w.to_local() if hasattr(w, "to_local") else w).numel() for w in own)
+    weights = [weight for weight in network.parameters() if id(weight) not in apart]
+    return sum((w.to_local() if hasattr(w, "to_local") else w).numel() for w in weights)
 
 
 @torch.inference_mode()

@@ -13,9 +13,8 @@ from torch import Tensor
 
 from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
 from gauntlet.models.engine.reference import check_finite
-from gauntlet.models.engine.sampling import choose, cut_answer, stream
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.thoughts import Pair
+from gauntlet.models.thoughts import Pair, Thoughts
 
 REPEATS = 3
 """How often a text that loops has the same part, at least."""
@@ -133,13 +132,13 @@ class Endings:
         looping = not ended_or_full and loops(text.written, self._end_loops)
         if not ended_or_full and not looping and not self._may_stop(text):
             return
-        whole, stopped = cut_answer(
+        full, stopped = cut_answer(
             self._decode(text.written), text.request.stop, self._thoughts, text.opened
         )
         if stopped:
-            self.end(text, whole, "stop_string")
+            self.end(text, full, "stop_string")
         elif ended_or_full or looping:
-            self.end(text, whole, "stop" if ended else "loop" if looping else text.cut)
+            self.end(text, full, "stop" if ended else "loop" if looping else text.cut)
 
     def end(self, text: Text, full_text: str, finish: Finish) -> None:
         """Give the text its reply."""
@@ -194,21 +193,6 @@ def loops(written: Sequence[int], last: int) -> bool:
     return False
 
 
-def merge_samples(samples: Sequence[Generation], n: int) -> Generation:
-    """The reply of n samples; a single one is repeated n times."""
-    every = list(samples) if len(samples) == n else [*samples] * n
-    first, *others = every
-    details = [sample.detail() for sample in every]
-    return Generation(
-        first.text,
-        first.prompt_tokens,
-        sum(sample.tokens for sample in every),
-        tuple(sample.text for sample in others),
-        unless_plain(details),
-        sum(sample.thought_tokens for sample in every),
-    )
-
-
 def _thought_tags(tokens: Tokens) -> dict[int, str]:
     """The special tokens that are tags of thoughts, or parts of them."""
     added = getattr(tokens.tokenizer, "added_tokens_decoder", {})
@@ -221,3 +205,29 @@ def _end_tokens(network: Any, tokens: Tokens) -> frozenset[int]:
     settings = network.generation_config.eos_token_id
     listed = settings if isinstance(settings, list) else [settings]
     return frozenset(t for t in (*listed, tokens.tokenizer.eos_token_id) if t is not None)
+
+
+def stream(seed: int, sample: int) -> np.random.Generator:
+    """The random stream of one sample; the first sample uses the seed itself."""
+    key = (sample,) if sample else ()
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def choose(logits: torch.Tensor, temperature: float, rng: np.random.Generator) -> int:
+    """The argmax at temperature 0, else a sample from softmax(logits / temperature)."""
+    if temperature <= 0:
+        return int(logits.argmax())
+    below = logits.double() - logits.max()  # divided afterwards, so that nothing overflows to nan
+    chances = torch.softmax(below / temperature, dim=-1).cumsum(dim=-1).cpu().numpy()
+    return int(np.searchsorted(chances, rng.random() * chances[-1], side="right"))
+
+
+def cut_answer(
+    text: str, stops: Sequence[str], thoughts: Thoughts, opened: Pair | None
+) -> tuple[str, bool]:
+    """The text before the first stop string of its answer, and whether there was one. opened: the
+    tags of thoughts that the prompt has opened."""
+    start = thoughts.answer_start(text, opened)
+    at = () if start is None else [text.find(stop, start) for stop in stops]
+    places = [place for place in at if place >= 0]
+    return (text[: min(places)], True) if places else (text, False)

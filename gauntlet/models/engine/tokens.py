@@ -6,15 +6,18 @@ import json
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gauntlet.common.errors import ModelError, extra
 from gauntlet.models.base import Prompt
 from gauntlet.models.chat import TODAY, Message, chat_messages, dated, form_of, shows
 from gauntlet.models.engine.files import SHIPPED, read_json
-from gauntlet.models.engine.trie import shared_length
 from gauntlet.models.thoughts import Tags, thoughts_of
 
 LOG = logging.getLogger("gauntlet")
@@ -91,7 +94,7 @@ class Tokens:
         """
         if messages[0]["role"] == "system" and not self._knows_system:
             messages = _without_system(messages)
-        if any(one["role"] == "assistant" for one in messages) and not self._knows_turns:
+        if any(message["role"] == "assistant" for message in messages) and not self._knows_turns:
             raise ModelError(
                 f"model {self.name!r}: its chat template does not show a conversation; set chat to "
                 "false"
@@ -189,16 +192,16 @@ class Tokens:
         one are left out: they say that the text has ended. Raises ModelError."""
         if self.chat:
             return []
-        bare, whole = self._bare("The 0"), list(self.tokenizer("The 0")["input_ids"])
-        for start in range(len(whole)):
-            if whole[start : start + len(bare)] == bare:
-                return whole[:start]
+        bare, full = self._bare("The 0"), list(self.tokenizer("The 0")["input_ids"])
+        for start in range(len(full)):
+            if full[start : start + len(bare)] == bare:
+                return full[:start]
         raise ModelError(f"model {self.name!r}: its tokenizer reads no text that is asked raw")
 
     def _cut(self, text: str) -> list[str]:
         fragments, start = [], 0
-        for found in BREAK.finditer(text):
-            at = found.start()
+        for match in BREAK.finditer(text):
+            at = match.start()
             place = text[max(start, at - AROUND) : at], text[at + 1 : at + 1 + AROUND]
             if place not in self._places:
                 self._places[place] = self._try(text, start, at)
@@ -219,10 +222,10 @@ class Tokens:
         backend = self.tokenizer.backend_tokenizer
         for offset in (1, 0):
             left, right = text[start : at + offset], "\n"[offset:] + after
-            whole, parts = left + right, (left, right)
+            full, parts = left + right, (left, right)
             words = [[w for w, _ in backend.pre_tokenizer.pre_tokenize_str(p)] for p in parts]
-            together = [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(whole)]
-            if together == words[0] + words[1] and self._bare(whole) == [
+            together = [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(full)]
+            if together == words[0] + words[1] and self._bare(full) == [
                 token for part in parts for token in self._bare(part)
             ]:
                 return offset
@@ -235,7 +238,7 @@ class Tokens:
         backend = self.tokenizer.backend_tokenizer
         encoded = backend.encode_batch_fast(new, add_special_tokens=False)
         self._fragments.update(
-            (text, self._known(one.ids)) for text, one in zip(new, encoded, strict=True)
+            (text, self._known(encoding.ids)) for text, encoding in zip(new, encoded, strict=True)
         )
 
     def _joined(self, fragments: list[str]) -> list[int]:
@@ -249,8 +252,8 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     """Move the system text to the start of the first user message, or make it a user message."""
     opening, *others = messages
     first = others[0] if others and others[0]["role"] == "user" else None
-    said = opening["content"] + (first["content"] if first else "")
-    return [{"role": "user", "content": said}, *(others[1:] if first else others)]
+    content = opening["content"] + (first["content"] if first else "")
+    return [{"role": "user", "content": content}, *(others[1:] if first else others)]
 
 
 def has_local_words(tokenizer: Any) -> bool:
@@ -297,7 +300,9 @@ def load_tokens(
         raise ModelError(f"model {name!r}: its tokenizer cannot be loaded: {why}") from error
     config = read_json(folder / "config.json", name)
     settings = [config, config.get("text_config") or {}]
-    vocabulary = next((one["vocab_size"] for one in settings if "vocab_size" in one), None)
+    vocabulary = next(
+        (setting["vocab_size"] for setting in settings if "vocab_size" in setting), None
+    )
     if vocabulary is not None:
         _check_size(tokenizer, name, int(vocabulary))
     return Tokens(tokenizer, name, chat, thinking, thought_tags, vocabulary)
@@ -311,3 +316,73 @@ def _check_size(tokenizer: Any, name: str, vocabulary: int) -> None:
         raise ModelError(f"model {name!r}: {sizes}; they do not belong together")
     if len(tokenizer) < MATCH * vocabulary:
         LOG.warning("model %r: %s; do they belong together?", name, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTree:
+    """The nodes of a trie of token sequences, parents before children.
+
+    tokens: (nodes,) token ids.
+    depths: (nodes,) number of tokens before a node in its sequence.
+    sees: (nodes, nodes) whether the row's node attends to the column's: to itself and ancestors.
+    ends: (sequences,) the node of each sequence's last token, in the order given.
+    """
+
+    tokens: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    sees: NDArray[np.bool_]
+    ends: NDArray[np.int64]
+
+
+def grow(sequences: Sequence[list[int]]) -> PromptTree:
+    """The tree of non-empty sequences. Its layout depends only on them."""
+    # In sorted order a sequence shares most with its predecessor, so one comparison places it.
+    order = sorted(range(len(sequences)), key=lambda index: sequences[index])
+    paths: list[NDArray[np.int64]] = []
+    shared_lengths: list[int] = []
+    tokens: list[int] = []
+    ends = np.zeros(len(sequences), dtype=np.int64)
+    before: list[int] = []
+    for index in order:
+        sequence = sequences[index]
+        shared = shared_length(before, sequence)
+        new = np.arange(len(tokens), len(tokens) + len(sequence) - shared)
+        path = np.concatenate([paths[-1][:shared], new]) if paths else new
+        tokens.extend(sequence[shared:])
+        ends[index] = path[-1]
+        paths.append(path)
+        shared_lengths.append(shared)
+        before = sequence
+    return _laid_out(tokens, paths, shared_lengths, ends)
+
+
+def _laid_out(
+    tokens: list[int],
+    paths: list[NDArray[np.int64]],
+    shared_lengths: list[int],
+    ends: NDArray[np.int64],
+) -> PromptTree:
+    sees = np.zeros((len(tokens), len(tokens)), dtype=np.bool_)
+    depths = np.zeros(len(tokens), dtype=np.int64)
+    for path, shared in zip(paths, shared_lengths, strict=True):
+        new = path[shared:]
+        if not len(new):
+            continue
+        first, last = new[0], new[-1] + 1
+        sees[first:last, path[:shared]] = True
+        sees[first:last, first:last] = np.tri(len(new), dtype=np.bool_)
+        depths[first:last] = np.arange(shared, len(path))
+    return PromptTree(np.array(tokens, dtype=np.int64), depths, sees, ends)
+
+
+def shared_length(left: Sequence[Any], right: Sequence[Any]) -> int:
+    """The length of the common prefix; both are lists, or both strings."""
+    # Bisection: comparing slices is far cheaper than comparing tokens one at a time.
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

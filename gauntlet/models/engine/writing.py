@@ -13,13 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gauntlet.models.engine.attention import KeysValues
+from gauntlet.models.engine.attention import KeysValues, Piece
 from gauntlet.models.engine.kv_cache import KVCache, depths, rows_left, steady
-from gauntlet.models.engine.layout import Piece
 from gauntlet.models.engine.packed import Packed
 from gauntlet.models.engine.ragged_forward import Flat
 from gauntlet.models.engine.text import Endings, Text
-from gauntlet.models.engine.trie import grow
+from gauntlet.models.engine.tokens import grow
 
 STAY = 16
 """Steps that the states of a text cut by its limit stay after its end, so that it goes on from
@@ -67,16 +66,16 @@ class Writing:
         """Read the prompts of the new texts and write their first tokens; drop ended texts, if new
         ones come or they are half of all."""
         begun = self._take_over(new)
-        kept = [row for row, text in enumerate(self.texts) if self._stays(text)]
+        rows = [row for row, text in enumerate(self.texts) if self._stays(text)]
         # Copying is expensive; ended rows cost little until they are half of all.
-        if not new and 2 * len(kept) > len(self.texts):
+        if not new and 2 * len(rows) > len(self.texts):
             return
         fresh = sorted(set(new) - begun, key=lambda text: text.prompt)
         states, logits = self._read(fresh)
-        texts = [*(self.texts[row] for row in kept), *fresh]
-        lengths = [*(self.texts[row].states for row in kept), *(len(t.prompt) for t in fresh)]
+        texts = [*(self.texts[row] for row in rows), *fresh]
+        lengths = [*(self.texts[row].states for row in rows), *(len(t.prompt) for t in fresh)]
         order = sorted(range(len(texts)), key=lengths.__getitem__)
-        self._cache.arrange(list(zip(kept, lengths, strict=False)), states, order)
+        self._cache.arrange(list(zip(rows, lengths, strict=False)), states, order)
         self.texts = [texts[place] for place in order]
         self._ended = {text: at for text, at in self._ended.items() if text in self.texts}
         if fresh:
@@ -123,10 +122,10 @@ class Writing:
         for pack in self._packs(same):
             pasts = [self._scorer.past(texts[0].head) for texts in pack]
             trees = [grow([texts[0].prompt[len(texts[0].head) :]]) for texts in pack]
-            logits, own = self._flat.read(
+            logits, fresh_states = self._flat.read(
                 [Piece(tree, past) for tree, past in zip(trees, pasts, strict=True)]
             )
-            for texts, past, fresh, row in zip(pack, pasts, own, logits, strict=True):
+            for texts, past, fresh, row in zip(pack, pasts, fresh_states, logits, strict=True):
                 states += [(past, fresh)] * len(texts)
                 rows += [row] * len(texts)
         return states, rows
@@ -169,7 +168,7 @@ class Writing:
         count = sum(widths)
         tokens, places = np.zeros((2, self._flat.step_rows(count)), dtype=np.int64)
         last = (0 if text.reply else text.written[-1] for text in self.texts)
-        tokens[:count] = list(chain(*([one, *g] for one, g in zip(last, guesses, strict=True))))
+        tokens[:count] = list(chain(*([token, *g] for token, g in zip(last, guesses, strict=True))))
         places[:count] = np.repeat(lengths, widths) + depths(widths)
         logits = self._flat.step(
             torch.from_numpy(tokens).to(self._flat.device),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from gauntlet.common.errors import ModelError
@@ -19,6 +19,7 @@ from gauntlet.models.base import (
     Request,
     Score,
     Scores,
+    merge_samples,
     unless_plain,
 )
 from gauntlet.models.chat import (
@@ -61,11 +62,11 @@ class Texts:
     def __init__(self, client: Client, chat: bool, thoughts: Thoughts) -> None:
         """Raises ModelError if the chat template does not show what it is given."""
         self._client, self._chat, self._thoughts = client, chat, thoughts
-        bare, whole = (self.tokens("A", special) for special in (False, True))
+        bare, full = (self.tokens("A", special) for special in (False, True))
         if not bare:
             raise ModelError(f"{client.who}: its tokenizer reads no text")
-        start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), 0)
-        self._adds_bos, self._suffix = start > 0, len(whole) - start - len(bare)
+        start = next((n for n in range(len(full)) if full[n : n + len(bare)] == bare), 0)
+        self._adds_bos, self._suffix = start > 0, len(full) - start - len(bare)
         if not chat:
             return
         props = client.ask("props")
@@ -90,8 +91,8 @@ class Texts:
         if self._dated:  # no server can be told a date for the template's `strftime_now`
             text = rendered(self._dated, messages, **self._special)
             return text.removeprefix(self._special["bos_token"]) if self._adds_bos else text
-        asked = {"messages": messages, "chat_template_kwargs": {"date_string": TODAY}}
-        return str(self._client.ask("apply-template", asked).get("prompt", ""))
+        body = {"messages": messages, "chat_template_kwargs": {"date_string": TODAY}}
+        return str(self._client.ask("apply-template", body).get("prompt", ""))
 
     def _sent(self, text: str) -> str | list[int]:
         """The text as a request has it: in tokens if the server would end it with those that say
@@ -134,7 +135,7 @@ class Vocabulary:
 
     def _tokens(self, text: str) -> list[tuple[int, Any]]:
         reply = self._client.ask("tokenize", {"content": text, "with_pieces": True})
-        return [(one["id"], one["piece"]) for one in reply.get("tokens", ())]
+        return [(token["id"], token["piece"]) for token in reply.get("tokens", ())]
 
 
 class LlamaCpp:
@@ -160,7 +161,8 @@ class LlamaCpp:
     def answer(self, requests: Sequence[Request]) -> Sequence[Reply]:
         """Raises ModelError, also for a scored prompt that does not fit into the context."""
         return [
-            self._score(one) if isinstance(one, Score) else self._write(one) for one in requests
+            self._score(request) if isinstance(request, Score) else self._write(request)
+            for request in requests
         ]
 
     def cancel(self) -> None:
@@ -173,21 +175,21 @@ class LlamaCpp:
     def _score(self, request: Score) -> Scores:
         choices = tuple(map(self._vocabulary.spellings, request.choices))
         heard = [self._hear(prompt, choices) for prompt in request.prompts]
-        rows = tuple(one.logprobs(choices) for one in heard)
+        rows = tuple(listing.logprobs(choices) for listing in heard)
         missing = any(-math.inf in row for row in rows)
-        ceilings = tuple(one.ceiling for one in heard) if missing else ()
-        return Scores(rows, tuple(one.tokens for one in heard), ceilings)
+        ceilings = tuple(listing.ceiling for listing in heard) if missing else ()
+        return Scores(rows, tuple(listing.tokens for listing in heard), ceilings)
 
     def _hear(self, prompt: Prompt, choices: Sequence[Spellings]) -> Heard:
         text, count = self._texts.text(prompt, answering=True).prompt, FIRST
         while True:
-            asked: dict[str, Any] = {"prompt": text, "n_predict": 1, "n_probs": count}
-            asked |= {"temperature": 0.0, "cache_prompt": True, "post_sampling_probs": False}
+            body: dict[str, Any] = {"prompt": text, "n_predict": 1, "n_probs": count}
+            body |= {"temperature": 0.0, "cache_prompt": True, "post_sampling_probs": False}
             # An end of text would be listed as no token; the bias leaves what is listed alone.
-            asked |= {"logit_bias": [[choices[0][0], FORCE]]}
-            heard = parse_heard(self._client, self._client.ask("completion", asked))
-            found = -math.inf not in heard.logprobs(choices)
-            if found or count >= MOST or len(heard.listed) < count:
+            body |= {"logit_bias": [[choices[0][0], FORCE]]}
+            heard = parse_heard(self._client, self._client.ask("completion", body))
+            complete = -math.inf not in heard.logprobs(choices)
+            if complete or count >= MOST or len(heard.listed) < count:
                 return heard
             count *= FACTOR
 
@@ -199,23 +201,16 @@ class LlamaCpp:
             nothing = Detail("context")
             others = ("",) * (request.n - 1)
             return Generation("", full.tokens, 0, others, (nothing,) * request.n)
-        texts = tuple(draft.text for draft in drafts)
-        return Generation(
-            texts[0],
-            sum(draft.read for draft in drafts),
-            sum(draft.written for draft in drafts),
-            texts[1:],
-            unless_plain([draft.detail for draft in drafts]),
-            cached_tokens=sum(draft.cached for draft in drafts),
-        )
+        read = sum(draft.prompt_tokens for draft in drafts)
+        return replace(merge_samples(drafts, request.n), prompt_tokens=read)
 
-    def _sample(self, request: Generate, prompt: Text, number: int) -> Draft:
-        asked: dict[str, Any] = {"prompt": prompt.prompt, "n_predict": request.max_tokens}
-        asked |= {"temperature": request.temperature, "stop": list(request.stop)}
-        asked |= {"seed": seed_of(request.seed, number), "cache_prompt": True, **OWN_PROBABILITIES}
+    def _sample(self, request: Generate, prompt: Text, number: int) -> Generation:
+        body: dict[str, Any] = {"prompt": prompt.prompt, "n_predict": request.max_tokens}
+        body |= {"temperature": request.temperature, "stop": list(request.stop)}
+        body |= {"seed": seed_of(request.seed, number), "cache_prompt": True, **OWN_PROBABILITIES}
         if request.json:
-            asked["json_schema"] = {"type": "object"}
-        return parse_draft(self._client.ask("completion", asked), self._thoughts, prompt.opened)
+            body["json_schema"] = {"type": "object"}
+        return parse_draft(self._client.ask("completion", body), self._thoughts, prompt.opened)
 
 
 @dataclass(frozen=True)
@@ -236,38 +231,29 @@ class Heard:
         return min(self.listed.values())
 
 
-@dataclass(frozen=True)
-class Draft:
-    """One sampled text, and the tokens read, written and read from the server's cache."""
-
-    text: str
-    detail: Detail
-    read: int
-    written: int
-    cached: int
-
-
 def parse_heard(client: Client, reply: Mapping[str, Any]) -> Heard:
     """Raises ModelError if the reply lists no log-probabilities."""
     try:
         listed = reply["completion_probabilities"][0]["top_logprobs"]
-        found = {int(one["id"]): one["logprob"] for one in listed}
+        logprobs = {int(entry["id"]): entry["logprob"] for entry in listed}
         tokens = int(reply["tokens_evaluated"])
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelError(f"{client.who}: its reply lists no log-probabilities") from error
-    if None in found.values():  # JSON has no other word for it
+    if None in logprobs.values():  # JSON has no other word for it
         raise ModelError(f"{client.who}: its logits are not finite; are its weights damaged?")
-    numbers = {token: float(logprob) for token, logprob in found.items()}
-    if not numbers or not all(math.isfinite(one) and one <= 1e-3 for one in numbers.values()):
+    numbers = {token: float(logprob) for token, logprob in logprobs.items()}
+    if not numbers or not all(math.isfinite(entry) and entry <= 1e-3 for entry in numbers.values()):
         raise ModelError(f"{client.who}: it lists numbers that are no log-probabilities")
     return Heard(numbers, tokens)
 
 
-def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Draft:
+def parse_draft(reply: Mapping[str, Any], tags: Thoughts, opened: Pair | None) -> Generation:
+    """One sampled text."""
     thoughts, text = tags.split(str(reply.get("content", "")), opened)
     read, written = (int(reply.get(key, 0)) for key in ("tokens_evaluated", "tokens_predicted"))
     cached = int(reply.get("timings", {}).get("cache_n", 0))
-    return Draft(text, Detail(finish_of(reply), thoughts), read, written, cached)
+    details = unless_plain([Detail(finish_of(reply), thoughts)])
+    return Generation(text, read, written, details=details, cached_tokens=cached)
 
 
 def finish_of(reply: Mapping[str, Any]) -> Finish:

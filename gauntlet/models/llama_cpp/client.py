@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
+import secrets
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gauntlet.common.errors import ModelError, Stopped
+from gauntlet.common.errors import ModelError, Stopped, require
 from gauntlet.common.sanitize import one_line
 
 Body = Mapping[str, Any]
@@ -62,9 +69,9 @@ class Client:
         model. Raises Stopped if no server answers, ContextFull, and ModelError if it refuses."""
         deadline = time.monotonic() + (self._timeout or 0.0)
         while True:
-            status, said = self._send(path, body)
+            status, reply = self._send(path, body)
             if status != 503 or time.monotonic() > deadline:
-                return self._checked(path, status, said)
+                return self._checked(path, status, reply)
             self._over.wait(POLL_SECONDS)
 
     def cancel(self) -> None:
@@ -105,10 +112,10 @@ class Client:
         place = f"{self._address.path.rstrip('/')}/{path}"
         connection.request("GET" if body is None else "POST", place, data, headers)
         response = connection.getresponse()
-        said = response.read(MOST_BYTES + 1)
-        if len(said) > MOST_BYTES:
+        reply = response.read(MOST_BYTES + 1)
+        if len(reply) > MOST_BYTES:
             raise ModelError(f"{self.who}: a reply is longer than {MOST_BYTES:,} bytes")
-        return response.status, said
+        return response.status, reply
 
     def _checked(self, path: str, status: int, content: bytes) -> dict[str, Any]:
         try:
@@ -150,3 +157,76 @@ class Client:
     def _check_over(self) -> None:
         if self._over.is_set():
             raise ModelError(f"{self.who}: the run ends")
+
+
+PROGRAM = Path(__file__).with_name("serve.py")
+SAME_BITS = {"n_ubatch": 31, "no_extra_bufts": True}
+"""On CPUs llama.cpp multiplies matrices another way from 32 tokens a step on, or if it repacks the
+weights; scores would then depend on how much of a prompt was cached (docs/servers.md)."""
+WAITING = {"OMP_WAIT_POLICY": "passive"}
+"""Threads that wait for each other sleep: on a busy machine spinning is many times slower."""
+CACHE_MIB = 1024
+"""Memory for prompts that have left their slot; llama.cpp's own default is 8 GiB."""
+REASON = re.compile(r"error loading model: (.+)")
+ERROR = re.compile(r"^\S+ E (.+)", re.MULTILINE)
+
+
+class LocalServer:
+    """llama.cpp's server in a child process that ends with this one.
+
+    address, key: where it listens, on the loopback interface, and what it wants as a key, so that
+        nobody else on this machine can ask it.
+    """
+
+    def __init__(self, path: str, threads: int, context: int, slots: int, **further: Any) -> None:
+        """Return once the model is loaded. Raises ModelError with llama.cpp's reason."""
+        require("xllamacpp", "gguf")
+        self.key = secrets.token_hex(16)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env={**WAITING, **os.environ},
+            start_new_session=True,  # a terminal's Ctrl-C reaches only the parent
+        )
+        file = str(Path(path).expanduser().absolute())
+        settings = {"path": file, "threads": threads, "n_ctx": context * slots, "port": 0}
+        settings |= {"n_parallel": slots, "verbosity": 1, **SAME_BITS}
+        settings |= {"cache_ram_mib": CACHE_MIB, "ui": False, "api_keys": [self.key], **further}
+        try:
+            self.address = self._start(settings)
+        except BaseException:  # Ctrl-C too
+            self.close()
+            raise
+        if not self.address:
+            why = self.reason()
+            self.close()
+            raise ModelError(f"model {path!r} cannot be loaded by llama.cpp: {why}")
+
+    def _start(self, settings: dict[str, Any]) -> str:
+        """The address; "" if the process ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(settings).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return ""
+        return self._process.stdout.readline().decode().strip()
+
+    def reason(self) -> str:
+        """The reason for its end, from its log, as one line."""
+        self._log.seek(0)
+        log = self._log.read().decode("utf-8", "replace")
+        lines = REASON.findall(log) or ERROR.findall(log) or log.strip().splitlines()[-1:]
+        return one_line(lines[0]) if lines else "it ended without a word"
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            if stream is not None:
+                with suppress(BrokenPipeError):  # of what it never read
+                    stream.close()

@@ -7,25 +7,143 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import struct
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from urllib.parse import urlsplit
 
 from gauntlet.common.errors import ModelError
+from gauntlet.models.base import check_fields, read_key
 from gauntlet.models.chat import DATE, prints_date
-from gauntlet.models.keys import read_key
+from gauntlet.models.engine.files import GGUF, Stamp, check_fetched, file_hash
 from gauntlet.models.llama_cpp.client import Client
-from gauntlet.models.llama_cpp.gguf_file import content_hash, read_header
 from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gauntlet.models.llama_cpp.answers import LlamaCpp
+
+
+VERSIONS = (2, 3)
+STRING, ARRAY = 8, 9
+NUMBERS = {**dict(enumerate("BbHhIif?")), 10: "Q", 11: "q", 12: "d"}
+"""The struct format of each other type of value, by the number of the type."""
+LONGEST = 1 << 24
+"""Most bytes of a string, and most elements of an array, that a sound header has."""
+PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a run must know of a GGUF file.
+
+    context: the positions that the model was trained for; 0 if the file does not say.
+    template: the chat template; "" if the file has none.
+    """
+
+    architecture: str
+    context: int
+    template: str
+
+
+def read_header(path: str) -> Header:
+    """Raises ModelError if the file is missing, or no GGUF file."""
+    return _read_header(Stamp.from_file(checked(path)), path)
+
+
+def checked(path: str) -> Path:
+    """The file. Raises ModelError if there is none."""
+    file = Path(path).expanduser()
+    if file.is_file():
+        return file
+    where = "is a folder" if file.is_dir() else "does not exist"
+    remedy = "; model=hf plays this folder" if (file / "config.json").is_file() else ""
+    raise ModelError(f"model.path {path!r} {where}; it must be a GGUF file{remedy}")
+
+
+def content_hash(path: str) -> str:
+    """SHA-256 of the file; of a file in several parts (NAME-00001-of-00003.gguf) of their hashes.
+    Raises ModelError."""
+    files = _parts(checked(path))
+    missing = [file.name for file in files if not file.is_file()]
+    if missing:
+        raise ModelError(f"model {path!r} lacks its part {missing[0]}")
+    hashes = [file_hash(file, path) for file in files]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _parts(file: Path) -> list[Path]:
+    """All parts of a file in several parts, or only the file."""
+    match = PART.search(file.name)
+    if match is None:
+        return [file]
+    start, count = file.name[: match.start()], int(match[2])
+    names = (f"{start}-{number:05}-of-{count:05}.gguf" for number in range(1, count + 1))
+    return [file.with_name(name) for name in names]
+
+
+@lru_cache(maxsize=64)
+def _read_header(stamp: Stamp, path: str) -> Header:
+    check_fetched(Path(stamp.file), path)
+    with Path(stamp.file).open("rb") as stream:
+        if stream.read(len(GGUF)) != GGUF:
+            raise ModelError(f"model.path {path!r} is no GGUF file: it does not start with 'GGUF'")
+        try:
+            values = _values(stream)
+        except (struct.error, ValueError, KeyError) as error:
+            why = f"{path!r} is truncated or damaged: its header cannot be read ({error})"
+            raise ModelError(f"model.path {why}") from error
+    architecture = str(values.get("general.architecture", ""))
+    context = values.get(f"{architecture}.context_length", 0)
+    template = str(values.get("tokenizer.chat_template", ""))
+    return Header(architecture, int(context), template)
+
+
+def _values(stream: BinaryIO) -> Mapping[str, Any]:
+    """The header's values, without arrays."""
+    version, _, count = _unpack(stream, "IQQ")
+    if version not in VERSIONS:
+        raise ValueError(f"version {version}; known are 2 and 3")
+    values = {}
+    for _ in range(count):
+        key = _string(stream)
+        (kind,) = _unpack(stream, "I")
+        values[key] = _value(stream, kind)
+    return values
+
+
+def _value(stream: BinaryIO, kind: int) -> Any:
+    if kind == STRING:
+        return _string(stream)
+    if kind != ARRAY:
+        return _unpack(stream, NUMBERS[kind])[0]
+    inner, count = _unpack(stream, "IQ")
+    if count > LONGEST:
+        raise ValueError(f"an array of {count} elements")
+    if inner in (STRING, ARRAY):
+        for _ in range(count):
+            _value(stream, inner)
+    else:
+        stream.seek(count * struct.calcsize(NUMBERS[inner]), 1)
+    return None
+
+
+def _string(stream: BinaryIO) -> str:
+    (length,) = _unpack(stream, "Q")
+    if length > LONGEST:
+        raise ValueError(f"a text of {length} bytes")
+    return stream.read(length).decode("utf-8", "replace")
+
+
+def _unpack(stream: BinaryIO, kinds: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{kinds}", stream.read(struct.calcsize(f"<{kinds}")))
+
 
 Chat = Literal["auto"] | bool
 
@@ -65,12 +183,9 @@ class Gguf:
     thought_tags: Tags | None = None
 
     def __post_init__(self) -> None:
-        _check_chat(self.chat, self.path)
+        least = {"context": 1, "slots": 1, "threads": 1}
+        check_fields(self, self.path, {}, least, ("chat",))
         thoughts_of(self.thought_tags)
-        for field in ("context", "slots", "threads"):
-            value = getattr(self, field)
-            if value is not None and value < 1:
-                raise ValueError(f"{field} {value} of model {self.path!r}: at least 1")
 
     def identity(self) -> Mapping[str, Any]:
         """The file's content, and what else can change an answer. Raises ModelError."""
@@ -86,7 +201,7 @@ class Gguf:
     def load(self) -> LlamaCpp:
         """Raises ModelError in one line, with llama.cpp's reason."""
         from gauntlet.models.llama_cpp.answers import LlamaCpp
-        from gauntlet.models.llama_cpp.local_server import LocalServer
+        from gauntlet.models.llama_cpp.client import LocalServer
 
         chat, threads = self._chat, self.threads or _cores()
         server = LocalServer(self.path, threads, self._context, self.slots)
@@ -132,7 +247,7 @@ class LlamaServer:
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
-        _check_chat(self.chat, self.base_url)
+        check_fields(self, self.base_url, {}, {"slots": 1}, ("chat",))
         thoughts_of(self.thought_tags)
         url = urlsplit(self.base_url)
         if url.scheme not in ("http", "https") or not url.hostname or "@" in url.netloc:
@@ -141,8 +256,6 @@ class LlamaServer:
             )
         if not self.timeout > 0:
             raise ValueError(f"timeout {self.timeout:g} of {self.base_url}: more than 0")
-        if self.slots is not None and self.slots < 1:
-            raise ValueError(f"slots {self.slots} of {self.base_url}: at least 1")
 
     def identity(self) -> Mapping[str, Any]:
         """What the server says about its model, but not where it listens. Raises ModelError."""
@@ -213,7 +326,7 @@ def _check_file_choices(path: str, content: str, choices: tuple[str, ...]) -> No
 @contextmanager
 def _tokenizer(path: str) -> Iterator[Client]:
     """A server that only tokenizes."""
-    from gauntlet.models.llama_cpp.local_server import LocalServer
+    from gauntlet.models.llama_cpp.client import LocalServer
 
     read_header(path)
     server = LocalServer(path, 1, 256, 1, **PROBE)
@@ -225,11 +338,6 @@ def _tokenizer(path: str) -> Iterator[Client]:
 
 def _who(path: str) -> str:
     return f"model {path!r}"
-
-
-def _check_chat(chat: Chat, name: str) -> None:
-    if chat not in ("auto", True, False):
-        raise ValueError(f"chat {chat!r} of model {name!r}: allowed are auto, true, false")
 
 
 def _cores() -> int:

@@ -28,9 +28,8 @@ from gauntlet.common.errors import ModelError, UserError, counted
 from gauntlet.common.process import as_process
 from gauntlet.common.terminal import console
 from gauntlet.models.base import ModelSource
-from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
 from gauntlet.models.engine.files import local_folder
-from gauntlet.models.engine.hub import cached_folder
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
 from gauntlet.papers.league.matches import ANCHOR, LOG, entries, logs, read, unpacked_logs
 from gauntlet.papers.league.results import leaderboard, leaderboard_lines

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from gauntlet.games.uno import Uno
 from gauntlet.papers.published import (
     Row,
     exact_row,
@@ -24,9 +25,11 @@ from gauntlet.papers.published import (
 from gauntlet.papers.reproductions import Reproduction, Settings, available
 from gauntlet.papers.verdicts import Estimate
 from gauntlet.pipeline.log.folder import Folder
+from gauntlet.pipeline.plan.cells import digest
 from gauntlet.pipeline.tables.media.plot_style import save_png
 from gauntlet.pipeline.tables.registry import read_table
 from gauntlet.pipeline.tables.sweep.primary_test import RAW
+from gauntlet.stats.means import limits
 from gauntlet.stats.proportions import binomial_test
 
 FIGURES = {"solo": "fig5", "coop": "fig6"}
@@ -39,6 +42,16 @@ SEATINGS = {
     "fig1": ("three_random", "three_rule"),
     "fig2": ("two_random", "two_rule"),
 }
+SEATED = {
+    "two_random": ("random", "random"),
+    "two_rule": ("rule", "rule"),
+    "three_random": ("random", "random", "random"),
+    "three_rule": ("rule", "rule", "rule"),
+    "rule_rule_random": ("rule", "rule", "random"),
+}
+"""The scripted player of each seat."""
+GAMES = 100_000
+"""Games of each seating; the paper counted 10,000."""
 PRINT = 0.00005
 """Rounding error of a number printed with four decimals."""
 
@@ -46,7 +59,6 @@ PRINT = 0.00005
 def reproduce(settings: Settings) -> Reproduction:
     """Run the paper's experiments, `deals` per cell. Raises UserError for an unknown model."""
     model_names = available(settings.models)
-    base = settings.run("llm_uno_baselines", "llm_uno_baselines", "paper_bugs=true")
     columns = ("experiment", "model", "prompt", "matches", "baseline", "ci_low", "ci_high", "moves")
     parts = [pd.DataFrame(columns=columns)]
     for experiment in FIGURES if model_names else ():
@@ -55,11 +67,27 @@ def reproduce(settings: Settings) -> Reproduction:
         folder = settings.run(name, name, "paper_bugs=true", *sizes)
         own = win_rates(read_table(folder / "summary.csv")).assign(experiment=experiment)
         parts.append(own.assign(moves=own["cell"].map(recent_moves(folder))))
-    seats, cells = read_table(base / "seats.csv"), pd.concat(parts[1:] or parts, ignore_index=True)
+    seats, cells = seat_table(), pd.concat(parts[1:] or parts, ignore_index=True)
     figures_dir = settings.out / "figures"
     save_png(figures(seats, cells, settings.models), figures_dir)
     found = frame(rows(seats, cells, settings.models))
     return Reproduction(found, [view(found)], [figures_dir])
+
+
+def seat_table(games: int = GAMES, seed: int = 1) -> pd.DataFrame:
+    """Figs. 1 and 2: how often each seat wins among scripted players, with 95% intervals; counted
+    by the compiled game, which keeps no matches."""
+    stream = int(digest([seed, "simulated"]), 16) >> 1
+    rows = []
+    for name, players in SEATED.items():
+        game = Uno(len(players), paper_bugs=True)
+        won = game.simulate(players, games, stream)[: len(players)]
+        low, high = limits((0.0, 1.0), (0.0, 1.0), counts=np.stack((games - won, won), -1))
+        rows += [
+            (name, seat, games, won[seat] / games, low[seat], high[seat])
+            for seat in range(len(players))
+        ]
+    return pd.DataFrame(rows, columns=["seats", "seat", "games", "win_rate", "ci_low", "ci_high"])
 
 
 def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
@@ -73,7 +101,7 @@ def win_rates(summary: pd.DataFrame) -> pd.DataFrame:
 def rows(seats: pd.DataFrame, cells: pd.DataFrame, models: Sequence[str]) -> list[Row]:
     """Return a row per published entry, then one per cell of a model that the paper does not have.
 
-    seats: seats.csv of llm_uno_baselines. cells: the `win_rates` of the other two experiments, with
+    seats: of `seat_table`. cells: the `win_rates` of the other two experiments, with
     `experiment` solo or coop, and `moves`, the number of recent moves in the prompt. models: the
     requested models.
     """

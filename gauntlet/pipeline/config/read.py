@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta
 
@@ -81,8 +81,6 @@ class CellConfig:
 
     measure: the name of the result; None for the game's default.
     opponent: in a round robin, the opponent's player number, for labels; else None.
-    samples: how often each deal is played, with all randomness except the deal redrawn.
-    keep_thoughts: whether records keep the models' thoughts.
     without: the part that an ablation leaves out, as KEY=VALUE; "" for none.
     """
 
@@ -95,9 +93,9 @@ class CellConfig:
     paper_bugs: bool
     baseline: str | None
     packages: tuple[str, ...]
-    measure: str | None = None
+    measure: Text | None = None
     opponent: int | None = None
-    samples: int = 1
+    samples: Annotated[int, Meta(ge=1, le=10_000)] = 1
     test: DeclaredTest = TWO_SIDED
     keep_thoughts: bool = True
     without: str = ""
@@ -138,37 +136,28 @@ class Budget:
 class Adaptive:
     """How `pairing=adaptive` chooses what to play, see `stats.tournament`.
 
-    margin: players whose mean shares of a deal are within 1/2 +- margin are level. round_deals:
-    deals of a round.
+    margin: players whose mean shares of a deal are within 1/2 +- margin are level.
     """
 
     verdict: Verdict
-    margin: float
-    round_deals: int
+    margin: Share
+    round_deals: Annotated[int, Meta(ge=1, le=100_000)]
     budget: Budget
 
 
 @dataclass(frozen=True)
 class SweepConfig:
-    """The settings that all jobs of a sweep share.
+    """The keys that all jobs of a sweep share.
 
-    deals: per seed; the most of an adaptive sweep.
-    controls: positions for `agents.fixed.Fixed` players that replace the subjects; "auto" is the
-    first and the last, if that needs no model.
-    noise_floor: also ask the subjects with prompts that have only irrelevant differences.
-    allow_code_change: resume a folder even if the code has changed since its matches were played.
-    comparisons: the rule of `pipeline.tables.sweep.claims` for pairing cells in the tables.
-    beliefs: whether side questions are asked, and how often.
-    max_failures: how many first matches of a cell may fail alike before this run stops the cell;
-    None for any number.
+    deals: per seed; the most of an adaptive sweep. controls: positions for `agents.fixed.Fixed`
+    players that replace the subjects; "auto" is the first and the last, if that needs no model.
     config: the composed config, as `pipeline.config.resolved` writes it.
     """
 
-    deals: int | Literal["auto"]
-    simulate: bool
+    deals: Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
     seed: Seed
     output_dir: Path
-    concurrent_matches: int
+    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
     stop: Stop
     expect: Expect
     launch: Node
@@ -176,56 +165,43 @@ class SweepConfig:
     controls: Literal["auto"] | tuple[int, ...] = "auto"
     noise_floor: bool = False
     allow_code_change: bool = False
-    comparisons: str = "auto"
-    max_failures: int | None = 5
+    comparisons: Text = "auto"
+    max_failures: Count | None = 5
     adaptive: Adaptive | None = None
     beliefs: Node = field(default_factory=lambda: NO_BELIEFS)
     config: Node = field(default_factory=dict)
 
 
-class Keys(TypedDict):
-    """All keys of a run; conf/config.yaml explains them."""
-
-    game: Any
-    agent: Any
-    model: Any
-    prompt: Any
-    seats: Any
-    launch: Any
-    tracking: Any
-    beliefs: Any
-    name: Text
-    deals: Annotated[int, Meta(ge=1, le=MOST)] | Literal["auto"]
-    simulate: bool
-    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
-    samples: Annotated[int, Meta(ge=1, le=10_000)]
-    output_dir: Text
-    concurrent_matches: Annotated[int, Meta(ge=1, le=100_000)]
-    rotate: bool | Literal["auto"]
-    paper_bugs: bool
-    baseline: Text | None
-    stop: Stop
-    expect: Expect
-    pairing: Literal["seats", "round_robin", "anchor", "adaptive"]
-    players: tuple[str, ...]
-    verdict: Verdict
-    round_deals: Annotated[int, Meta(ge=1, le=100_000)]
-    budget: Budget
-    controls: Literal["auto"] | Places
-    test: TestName
-    margin: Share
-    measure: Text | None
-    packages: tuple[str, ...]
-    allow_env: tuple[str, ...]
-    comparisons: Text
-    allow_code_change: bool
-    noise_floor: bool
-    max_failures: Count | None
-    keep_thoughts: bool
-    ablate: Any
+SHARED = (
+    *("deals", "concurrent_matches", "stop", "expect", "noise_floor", "allow_code_change"),
+    *("comparisons", "max_failures"),
+)
+"""The fields of `SweepConfig` that are as in the config."""
 
 
-KEYS = get_type_hints(Keys, include_extras=True)
+def _hints(cls: type[Any], *names: str) -> dict[str, Any]:
+    """The types of a class's fields, by name; of all without names."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {name: hints[name] for name in names or hints}
+
+
+KEYS: Mapping[str, Any] = {
+    **dict.fromkeys((*GROUPS, "launch", "tracking", "beliefs", "ablate"), Any),
+    **_hints(CellConfig, "paper_bugs", "packages", "measure", "samples", "keep_thoughts"),
+    **_hints(Adaptive),
+    **_hints(SweepConfig, *SHARED),
+    "name": Text,
+    "output_dir": Text,
+    "seed": Annotated[int, Meta(ge=0, le=MOST_SEED)],
+    "rotate": bool | Literal["auto"],
+    "baseline": Text | None,
+    "pairing": Literal["seats", "round_robin", "anchor", "adaptive"],
+    "players": tuple[str, ...],
+    "controls": Literal["auto"] | Places,
+    "test": TestName,
+    "allow_env": tuple[str, ...],
+}
+"""The type of every key of a run; conf/config.yaml explains them."""
 _WORKERS = {"workers": Count | None, "nodes": Count, "patience": Positive | None}
 KINDS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "launch": {
@@ -301,10 +277,10 @@ def read_sweep(plains: Sequence[Node]) -> SweepConfig:
         if len(values) > 1:
             raise UserError(f"{key} takes one value a run, got {' and '.join(sorted(values))}")
     sweep = replace(sweeps[0], seed=seeds if len(seeds) > 1 else seeds[0])
-    if sweep.deals != "auto" and not sweep.simulate and sweep.deals * len(seeds) > MOST_PLAYED:
+    if sweep.deals != "auto" and sweep.deals * len(seeds) > MOST_PLAYED:
         raise UserError(
             f"deals={sweep.deals:,}: a sweep plays at most {MOST_PLAYED:,} deals, of all seeds "
-            "together; simulate=true counts more"
+            "together"
         )
     return sweep
 
@@ -345,8 +321,7 @@ def _cell(
         labels.update(seats[measured[0]].labels)
     rotate = values["pairing"] == "adaptive" or values["rotate"]
     if rotate == "auto":  # a seat can be worth as much as a player
-        met = values["pairing"] != "seats" or _is_free_for_all(seats)
-        rotate = met and not values["simulate"]
+        rotate = values["pairing"] != "seats" or _is_free_for_all(seats)
     baseline = values["baseline"]
     if baseline == "auto":
         baseline = "random" if values["pairing"] == "seats" else None
@@ -372,27 +347,21 @@ def _is_free_for_all(seats: Sequence[SeatConfig]) -> bool:
 
 
 def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:
-    """The seats' entries in order, and the measured seats."""
+    """The seats' entries in order, and the measured seats: one, a list, or all."""
     entries = {key: entry for key, entry in seats.items() if key != "measured"}
     numbers = sorted(entries, key=lambda number: (len(number), number))
     if numbers != [str(number) for number in range(len(entries))]:
         raise UserError(f"seats must be numbered from 0 without a gap, got {', '.join(numbers)}")
-    return [entries[number] for number in numbers], _measured_seats(
-        seats.get("measured"), len(entries)
-    )
-
-
-def _measured_seats(value: Any, seats: int) -> tuple[int, ...]:
-    """The measured seats: one, a list, or all."""
-    numbers = (
-        list(range(seats)) if value == "all" else value if isinstance(value, list) else [value]
-    )
-    known = all(type(seat) is int and 0 <= seat < seats for seat in numbers)
-    if not numbers or not known or len(set(numbers)) < len(numbers):
+    value = seats.get("measured")
+    every = list(range(len(entries))) if value == "all" else value
+    measured = every if isinstance(every, list) else [every]
+    known = all(type(seat) is int and 0 <= seat < len(entries) for seat in measured)
+    if not measured or not known or len(set(measured)) < len(measured):
         raise UserError(
-            f"seats.measured is {value!r}; it must be 0 to {seats - 1}, a list of such, or all"
+            f"seats.measured is {value!r}; it must be 0 to {len(entries) - 1}, a list of such, or "
+            "all"
         )
-    return tuple(numbers)
+    return [entries[number] for number in numbers], tuple(measured)
 
 
 def _refuse_agent(job: Job) -> None:
@@ -421,7 +390,7 @@ def _sweep(values: Node) -> SweepConfig:
 
 def _adaptive(values: Node) -> Adaptive:
     """The settings of an adaptive sweep. Raises UserError for others that do not go with it."""
-    usual = {"stop": "fixed", "test": "two_sided", "noise_floor": False, "simulate": False}
+    usual = {"stop": "fixed", "test": "two_sided", "noise_floor": False}
     for key, value in usual.items():
         if values[key] != value:
             raise UserError(f"pairing=adaptive takes {key}={str(value).lower()} only")
@@ -433,8 +402,7 @@ def _adaptive(values: Node) -> Adaptive:
         raise UserError("pairing=adaptive plays no controls")
     if values["margin"] >= 0.5:
         raise UserError(f"margin={values['margin']:g}: with pairing=adaptive it is below 0.5")
-    own = {key: values[key] for key in ("verdict", "margin", "round_deals")}
-    return Adaptive(**own, budget=values["budget"])
+    return Adaptive(**{own.name: values[own.name] for own in fields(Adaptive)})
 
 
 def _changes(group: str, job: Composed) -> list[str]:

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from gauntlet.common.errors import UserError
 from gauntlet.pipeline.launch.session import JOIN_SECONDS, new_token, starting

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from gauntlet.common.errors import UserError, counted
 from gauntlet.pipeline.config.read import Node

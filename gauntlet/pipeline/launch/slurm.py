@@ -14,13 +14,11 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gauntlet.common.disk import write_atomically
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine import hub
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
 from gauntlet.models.engine.files import local_folder
 from gauntlet.pipeline.config.read import CellConfig, Node, SweepConfig
 from gauntlet.pipeline.launch.placement import check_nodes
@@ -44,36 +42,21 @@ PASSED_ON = {"nodes", "workers", "patience"}
 """Settings that launch=ray has too."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """A checked SLURM request: no value can break out of its line or word in the script."""
-
-    nodes: int
-    partition: str | None
-    account: str | None
-    time: str
-    gpus_per_node: int
-    cpus_per_task: int
-    extra: tuple[str, ...]
-    signal: int
-    requeues: int
-
-
 def submit_sweep(cells: Sequence[CellConfig], sweep: SweepConfig, arguments: Sequence[str]) -> int:
     """Write the job script of a sweep and submit it, or with `dry_run` only print it.
 
     arguments: the command line, to be run again inside the job. Returns status 0. Raises UserError
     for a value that SLURM would reject, for a sweep that cannot be played, and if sbatch fails.
     """
-    job = read_job(sweep.launch)
-    if not sweep.launch["dry_run"]:
+    launch = checked(sweep.launch)
+    if not launch["dry_run"]:
         check_keys(cells)
-    for path in check(cells, sweep, job.nodes):
+    for path in check(cells, sweep, launch["nodes"]):
         said = f"model {path} is not on this machine; the nodes must have it when the job starts"
         print(f"gauntlet: {said}", file=sys.stderr)
     folder = sweep.output_dir.absolute() / "slurm"
-    text = script(job, folder, Path.cwd(), inside(arguments, sweep.launch))
-    if sweep.launch["dry_run"]:
+    text = script(launch, folder, Path.cwd(), inside(arguments, launch))
+    if launch["dry_run"]:
         print(text, end="")
         return 0
     try:
@@ -112,27 +95,33 @@ def check(cells: Sequence[CellConfig], sweep: SweepConfig, nodes: int) -> list[s
 
 def _is_here(source: Checkpoint) -> bool:
     try:
-        folder = local_folder(source.path) or hub.cached_folder(source.path, source.revision)
+        folder = local_folder(source.path) or cached_folder(source.path, source.revision)
     except ModelError:  # neither a local folder nor a name on the hub
         return False
     return folder is not None
 
 
-def read_job(launch: Node) -> Job:
-    """The checked launch config as a job. Raises UserError."""
-    same = ("nodes", "partition", "account", "gpus_per_node", "cpus_per_task", "signal", "requeues")
-    job = Job(
-        **{key: launch[key] for key in same},
-        time=str(launch["time"]),
-        extra=_options(launch["extra"]),
-    )
-    limit = seconds(job.time)
-    if job.signal >= limit:
+def checked(launch: Node) -> Node:
+    """The launch config, in which no value can break out of its line or word in the script. Raises
+    UserError."""
+    time, extra = str(launch["time"]), tuple(launch["extra"])
+    for option in extra:
+        match = OPTION.fullmatch(option)
+        if not match:
+            raise UserError(
+                f"launch.extra holds {option!r}; each must be one option of sbatch in one line, "
+                "as --mem=64G or --exclusive"
+            )
+        if match.group(1) in OWN_OPTIONS:
+            raise UserError(
+                f"launch.extra holds {option!r}; the job script settles --{match.group(1)} itself"
+            )
+    if launch["signal"] >= (limit := seconds(time)):
         raise UserError(
-            f"launch.signal is {job.signal} seconds; it must be less than launch.time, which is "
-            f"{limit} seconds"
+            f"launch.signal is {launch['signal']} seconds; it must be less than launch.time, which "
+            f"is {limit} seconds"
         )
-    return job
+    return {**launch, "time": time, "extra": extra}
 
 
 def seconds(time: str) -> int:
@@ -151,7 +140,7 @@ def seconds(time: str) -> int:
     return total
 
 
-def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
+def script(launch: Node, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
     """The job script, with every word that comes from a config quoted.
 
     Raises UserError for a folder name that would break a line.
@@ -160,25 +149,23 @@ def script(job: Job, folder: Path, cwd: Path, arguments: Sequence[str]) -> str:
         raise UserError(f"output_dir is {str(folder.parent)!r}; a job's must be printable")
     options = [
         f"--job-name=gauntlet-{folder.parent.name}",
-        f"--nodes={job.nodes}",
+        f"--nodes={launch['nodes']}",
         "--ntasks-per-node=1",
-        f"--cpus-per-task={job.cpus_per_task}",
-        f"--time={job.time}",
-        f"--signal=B:USR1@{job.signal}",
+        f"--cpus-per-task={launch['cpus_per_task']}",
+        f"--time={launch['time']}",
+        f"--signal=B:USR1@{launch['signal']}",
         "--requeue",
         "--no-kill",  # a lost node ends its workers, not the job
         "--open-mode=append",
         f"--output={str(folder).replace('%', '%%')}/%j.log",
     ]
-    if job.gpus_per_node:
-        options.append(f"--gpus-per-node={job.gpus_per_node}")
-    if job.partition is not None:
-        options.append(f"--partition={job.partition}")
-    if job.account is not None:
-        options.append(f"--account={job.account}")
-    options += job.extra
+    wanted = {
+        key.replace("_", "-"): launch[key] for key in ("gpus_per_node", "partition", "account")
+    }
+    options += [f"--{name}={value}" for name, value in wanted.items() if value]
+    options += launch["extra"]
     start = [sys.executable, "-m", "gauntlet.pipeline.launch.allocation", str(folder)]
-    start += [f"--requeues={job.requeues}", f"--seconds={job.signal}", "--", *arguments]
+    start += [f"--requeues={launch['requeues']}", f"--seconds={launch['signal']}", "--", *arguments]
     lines = ["#!/bin/bash", *(f"#SBATCH {shlex.quote(option)}" for option in options), ""]
     lines += [f"cd {shlex.quote(str(cwd))} || exit", f"exec {shlex.join(start)}"]
     return "\n".join(lines) + "\n"
@@ -211,18 +198,3 @@ def submit(path: Path) -> str:
     if done.returncode:
         raise UserError(f"sbatch refused {path}: {' '.join(done.stderr.split())}")
     return done.stdout.strip().partition(";")[0]
-
-
-def _options(extra: Sequence[str]) -> tuple[str, ...]:
-    for option in extra:
-        match = OPTION.fullmatch(option)
-        if not match:
-            raise UserError(
-                f"launch.extra holds {option!r}; each must be one option of sbatch in one line, "
-                "as --mem=64G or --exclusive"
-            )
-        if match.group(1) in OWN_OPTIONS:
-            raise UserError(
-                f"launch.extra holds {option!r}; the job script settles --{match.group(1)} itself"
-            )
-    return tuple(extra)

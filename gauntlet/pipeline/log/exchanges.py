@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from gauntlet.models.base import (
     Detail,
     Dialogue,
@@ -17,7 +19,7 @@ from gauntlet.models.base import (
     Score,
     Scores,
 )
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextDetail, TextExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
 from gauntlet.pipeline.plan.cells import digest
 
 THOUGHTS_MOST = 20_000
@@ -74,9 +76,9 @@ def _written(
     )
 
 
-def _detail(detail: Detail, thoughts: bool) -> TextDetail:
+def _detail(detail: Detail, thoughts: bool) -> Detail:
     kept = shorten(detail.thoughts) if thoughts else ""
-    return TextDetail(finish=detail.finish, thoughts=kept, refusal=detail.refusal)
+    return structs.replace(detail, thoughts=kept, returned="")
 
 
 def shorten(thoughts: str) -> str:

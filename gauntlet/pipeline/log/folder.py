@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from gauntlet.pipeline.log.metadata_files import (
     Status,
     Stops,
     TablesConfig,
-    line_reader,
+    parse_line,
     parse_object,
     parse_plain,
 )
@@ -201,11 +201,7 @@ class Folder:
         """A reader for one cell's records file. Raises UserError."""
         claimed = self._claim()
         seed = seed_of(claimed) if claimed else None
-        try:
-            about = _description(self.cell_file(stem))[1]
-        except UserError:  # callers that need it raise
-            about = None
-        return Reader(self.kinds, key_of(stem), seed, about)
+        return Reader(self.kinds, key_of(stem), seed)
 
     def records(self, stem: str = "*") -> Iterator[Record]:
         """Yield all whole records, or those of one cell's file, with their statics restored.
@@ -245,9 +241,8 @@ class Folder:
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The intact lines of one of the small logs; [] without such a log. Raises UserError."""
-        claimed = self._claim()
-        read = line_reader(name, seed_of(claimed) if claimed else None)
-        return _objects(self.lines_file(name), read)
+        self._claim()
+        return _objects(self.lines_file(name), partial(parse_line, name))
 
     @property
     def failed_matches(self) -> list[dict[str, Any]]:

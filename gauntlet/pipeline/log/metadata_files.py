@@ -6,15 +6,13 @@ A file or line that does not match its schema or its checksum is damaged. Extra 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta, convert
 
 from gauntlet.common.disk import add_checksum, strip_checksum
-from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.schema import Deal, MatchId, Rotation
-from gauntlet.pipeline.plan.cells import match_id
 from gauntlet.stats.verdicts import Verdict
 
 Time = Annotated[float, Meta(ge=0, lt=10**11)]
@@ -201,18 +199,9 @@ def to_bytes(data: Mapping[str, Any], **options: Any) -> bytes:
     return add_checksum(json.dumps(data, **options).encode())
 
 
-def line_reader(name: str, seed: Seed | None) -> Callable[[bytes], dict[str, Any]]:
-    """Return a parser for the lines of the small log `name` of the sweep with this seed. It raises
-    ValueError with a readable reason for a damaged line."""
-
-    def read(line: bytes) -> dict[str, Any]:
-        if not line.endswith(b"\n"):
-            raise ValueError("it is cut off")
-        data = parse_object(line, LOGS.get(name))
-        if name == "failed_matches" and seed is not None:
-            place = data["deal"], data["rotation"]
-            if data["match"] != match_id(data["cell"], seed, *place):
-                raise ValueError("its match id is not that of its cell, seed, deal and rotation")
-        return data
-
-    return read
+def parse_line(name: str, line: bytes) -> dict[str, Any]:
+    """Parse a line of the small log `name`. Raises ValueError with a readable reason if it is
+    damaged."""
+    if not line.endswith(b"\n"):
+        raise ValueError("it is cut off")
+    return parse_object(line, LOGS.get(name))

@@ -14,34 +14,26 @@ from msgspec.structs import force_setattr
 from gauntlet.common.disk import strip_checksum
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.lines import Lines
-from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.log.schema import MatchRecord, Record
 from gauntlet.pipeline.plan.cells import digest, match_id
-
-AHEAD = 10**6
-"""How many deals a record can be ahead of the lines before it: memory is allocated for each."""
 
 
 @dataclass
 class Reader:
     """Reads the lines of a file, each once.
 
-    cell: its key. seed: the sweep's; None skips the check of match ids. about: the cell, whose
-    matches the file must hold; None skips that check. left_out: how many damaged lines `records`
-    left out.
+    cell: its key. seed: the sweep's; None skips the check of match ids. left_out: how many damaged
+    lines `records` left out.
     """
 
     kinds: Lines
     cell: str
     seed: Seed | None
-    about: CellInfo | None = None
     left_out: int = 0
-    _lines: int = 0
     _places: dict[int, bytearray] = field(default_factory=dict)
 
     def record(self, line: bytes) -> Record:
         """Decode a line. Raises ValueError with a readable reason if it does not belong here."""
-        self._lines += 1
         if not line.endswith(b"\n"):
             raise ValueError("it is cut off")
         record = self.kinds.record(strip_checksum(line))
@@ -52,7 +44,7 @@ class Reader:
 
     def again(self) -> Reader:
         """A fresh reader of the same file."""
-        return replace(self, left_out=0, _lines=0, _places={})
+        return replace(self, left_out=0, _places={})
 
     def _is_first(self, deal: int, rotation: int) -> bool:
         """Whether the place had no match yet; one byte per place, as there may be millions."""
@@ -68,26 +60,9 @@ class Reader:
             record.cell, self.seed, record.deal, record.rotation
         ):
             raise ValueError("its match id is not that of its cell, seed, deal and rotation")
-        if record.deal > self._lines + AHEAD:
-            raise ValueError(f"its deal, {record.deal:,}, lies far beyond the matches before it")
-        if self.about is not None:
-            self._check_cell(record, self.about)
         for name, text in record.statics.items():
             if digest(text) != name:
                 raise ValueError("a text of its prompts is not the one that its name says")
-
-    def _check_cell(self, record: Record, about: CellInfo) -> None:
-        place, apart = divmod(record.rotation, about.step)
-        if apart or place >= about.rotations:
-            raise ValueError(f"its cell has no rotation {record.rotation}")
-        if not isinstance(record, MatchRecord):
-            return
-        if about.seats and record.measured != about.seats[place]:
-            raise ValueError("its measured seats are not those of its rotation")
-        if about.subjects and record.subjects != about.subjects[place]:
-            raise ValueError("its subjects are not those of its rotation")
-        if about.players and len(record.returns) != len(about.players):
-            raise ValueError("its seats are not as many as its cell has players")
 
 
 def records(reader: Reader, lines: Iterable[bytes], again: Iterable[bytes]) -> Iterator[Record]:

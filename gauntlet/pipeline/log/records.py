@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from gauntlet.pipeline.log.metadata_files import (
     LOGS,
     CellDescription,
     Claim,
-    line_reader,
+    parse_line,
     parse_object,
     to_bytes,
 )
@@ -68,7 +69,7 @@ class Log:
             disk.make(self._place.cells_folder)
             self._lock = _locked(folder, disk)
             try:
-                self._open(seed, kinds, {about.stem: about for about in infos})
+                self._open(seed, kinds, {about.stem for about in infos})
                 for named in (folder, records):  # a killed run may not have synced them
                     disk.sync_folder(named)
             except BaseException:
@@ -79,9 +80,8 @@ class Log:
     def describe_cell(self, cell: Cell, about: Mapping[str, Any]) -> None:
         """Write the cell's description; tables list cells in the order of their descriptions.
         Controls from earlier runs are kept. Raises UserError."""
-        before = self._read_description(cell.stem)
         data = {**about, "players": [player.name for player in cell.players]}
-        data["controls"] = {**(before.controls if before else {}), **about["controls"]}
+        data["controls"] = {**self._controls(cell.stem), **about["controls"]}
         data["described"] = time.time_ns()
         text = to_bytes({**data, "identity": cell.identity}, indent=1, default=str)
         with self._writing():
@@ -145,33 +145,32 @@ class Log:
                 f"{named} cannot be written: {error.strerror or error}; {hint}"
             ) from error
 
-    def _open(self, seed: Seed, kinds: Lines, planned: Mapping[str, CellInfo]) -> None:
+    def _open(self, seed: Seed, kinds: Lines, planned: Collection[str]) -> None:
         """Read the whole log. planned: the cells to be played, by file stem."""
         _claim(self._place, seed, self._disk)
         self._files = {
             path.stem: _File(path, self._disk) for path in self._records_files(planned, seed)
         }
         for stem, file in self._files.items():
-            about = planned.get(stem) or self._read_description(stem)
-            reader = Reader(kinds, key_of(stem), seed, about)
+            reader = Reader(kinds, key_of(stem), seed)
             for record in file.read(reader, self.notes):
                 if isinstance(record, MatchRecord):
                     self.outcomes_of(record.cell).add(outcome(record, self._measures))
 
-    def _read_description(self, stem: str) -> CellInfo | None:
+    def _controls(self, stem: str) -> Mapping[str, str]:
+        """Those in the cell's description, if there is one."""
         try:
-            return CellInfo.read(
-                parse_object(self._disk.read(self._place.cell_file(stem)), CellDescription)
-            )
+            text = self._disk.read(self._place.cell_file(stem))
+            return CellInfo.read(parse_object(text, CellDescription)).controls
         except (OSError, ValueError):
-            return None
+            return {}
 
     def _records_files(self, planned: Collection[str], seed: Seed) -> Iterator[Path]:
         """Repair the small logs, then yield the log's records files; note foreign files."""
         place, disk, foreign = self._place, self._disk, list[str]()
         for path in disk.logs(self.folder):
             if path.stem in LOGS:
-                for _ in repair_lines(disk, path, line_reader(path.stem, seed), self.notes):
+                for _ in repair_lines(disk, path, partial(parse_line, path.stem), self.notes):
                     pass
             else:
                 foreign.append(path.name)

@@ -20,7 +20,6 @@ from gauntlet.games.capabilities import WIN, Measure, judgeable_measures
 from gauntlet.games.contract import legal_actions, observation, seats_to_move
 from gauntlet.pipeline.config.read import TWO_SIDED, DeclaredTest
 from gauntlet.pipeline.log.outcomes import Measures, Outcomes
-from gauntlet.pipeline.log.schema import ROTATIONS, SEATS
 from gauntlet.pipeline.plan.baseline import Baseline
 from gauntlet.pipeline.plan.cells import Cell, Role, Round, deals_in, stem
 from gauntlet.pipeline.plan.rng import deal_key
@@ -177,12 +176,7 @@ class CellInfo:
         values = {**data}
         if isinstance(measure := data.get("measure"), dict):
             values["measure"] = {side: x for side, x in measure.items() if x is not None}
-        about = convert(values, cls)
-        if min(about.rotations, about.step, about.measured) < 1:
-            raise ValueError("a cell without matches")
-        if max(about.rotations, about.step) >= ROTATIONS or about.measured >= SEATS:
-            raise ValueError("more matches or seats than a deal has")
-        return about
+        return convert(values, cls)
 
 
 @dataclass(frozen=True)

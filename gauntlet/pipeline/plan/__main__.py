@@ -16,15 +16,13 @@ from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.config.compose import compose
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
-from gauntlet.pipeline.config.values import positive_number
-from gauntlet.pipeline.sizing.hardware import DISK, EFFICIENCY
 from gauntlet.pipeline.sizing.pilot import show_pilot
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog=invocation("pipeline.plan"),
-        description="What a sweep needs: memory, shards, replicas, decisions, tokens, hours; or "
+        description="What a sweep needs: memory, shards, replicas, decisions, tokens; or "
         "deals, by a pilot.",
         epilog="All other arguments are those of pipeline.run.",
     )
@@ -33,18 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     how.add_argument(
         "--pilot", type=Path, metavar="DIR", help="the deals needed, by this folder's results"
     )
-    parser.add_argument(
-        "--efficiency",
-        type=positive_number,
-        default=EFFICIENCY,
-        help="share of the data sheet's rate",
-    )
-    parser.add_argument(
-        "--disk",
-        type=positive_number,
-        default=DISK,
-        help="GB/s, for model.offload=disk (default %(default)g)",
-    )
     options, overrides = parser.parse_known_args(arguments)
 
     def plan(cells: Sequence[CellConfig], sweep: SweepConfig) -> int:
@@ -52,9 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show_pilot(console(), options.pilot, sweep.expect)
         else:
             require("torch", "local")
-            from gauntlet.pipeline.sizing.planner import Pace, show
+            from gauntlet.pipeline.sizing.planner import show
 
-            show(console(), cells, sweep, options.hardware, Pace(options.efficiency, options.disk))
+            show(console(), cells, sweep, options.hardware)
         return 0
 
     return compose(overrides, plan)

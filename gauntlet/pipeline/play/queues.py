@@ -19,7 +19,6 @@ from itertools import count
 from typing import Protocol, TypeVar
 
 from gauntlet.common.errors import Stopped
-from gauntlet.models.answering import answer_each, checked
 from gauntlet.models.base import (
     Concurrent,
     Continuous,
@@ -28,6 +27,8 @@ from gauntlet.models.base import (
     ModelSource,
     Reply,
     Request,
+    answer_each,
+    checked,
 )
 from gauntlet.pipeline.play.chains import Answered, Ask, Chain
 from gauntlet.pipeline.play.cost import split_cost

@@ -1,1 +1,1 @@
-"""Estimates of the memory and hours that a sweep will need."""
+"""Estimates of the memory and tokens that a sweep will need."""

@@ -1,72 +1,177 @@
-"""Sizing a sweep before it runs: what fits on which devices, and how long it may take.
+"""Sizing a sweep before it runs: what fits on which devices, and how much is asked.
 
     python -m pipeline.plan model=llama70b prompt=cloze deals=10000 --hardware 8xH100
 
 It takes the arguments of `pipeline.run`. Models are not loaded: their shapes come from
-`hardware.py` or their config.json. The number of decisions per match and the prompt lengths come
+`SHAPES` or their config.json. The number of decisions per match and the prompt lengths come
 from playing a few matches with synthetic replies.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from gauntlet.common.errors import UserError, counted
+from gauntlet.common.errors import ModelError, UserError, counted, suggest
+from gauntlet.common.sanitize import one_line
 from gauntlet.common.terminal import WrappedTable, short
-from gauntlet.models.checkpoint import Checkpoint
+from gauntlet.models.checkpoint import Checkpoint, cached_folder
+from gauntlet.models.engine.files import local_folder, read_json
 from gauntlet.models.engine.memory import (
     OFFLOADED_PACKS,
     PACK_MOST,
-    TEXTS_MOST,
+    WEIGHTS_SHARE,
     bytes_per_token,
     state_bytes,
 )
-from gauntlet.models.engine.offload import WEIGHTS_SHARE
 from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing.hardware import (
-    DISK,
-    EFFICIENCY,
-    GIB,
-    Device,
-    Shape,
-    devices,
-    shape_of,
-)
 from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
-USABLE = 0.9
-"""The share of a device's memory to plan with."""
-HOST_SECONDS = 0.001
-"""Host time per decision: rules, prompts, tokens, log."""
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+GIB = 1 << 30
+MOST_DEVICES = 100_000
 
 
 @dataclass(frozen=True)
-class Pace:
-    """What is planned with: the share of the data sheet's rate, and what the disk reads in GB/s."""
+class Device:
+    """One device. memory: GiB."""
 
-    efficiency: float = EFFICIENCY
-    disk: float = DISK
+    name: str
+    memory: float
 
 
-USUAL = Pace()
+DEVICES = {
+    device.name: device
+    for device in (
+        Device("H200", 131.3),
+        Device("H100", 74.5),
+        Device("A100-80", 74.5),
+        Device("A100-40", 37.3),
+        Device("L40S", 44.7),
+        Device("A6000", 44.7),
+        Device("4090", 22.4),
+        Device("cpu", 4.0),
+    )
+}
+"""From the vendors' data sheets (SXM where there are several variants): the 141 GB of an H200 are
+131.3 GiB. `cpu` is one server core with its share of memory, for one worker per core."""
+
+
+def devices(text: str) -> tuple[int, Device]:
+    """Parse a number of devices: "8xH100", "H200". Raises UserError for an unknown device."""
+    match = re.fullmatch(r"(?:0*(\d{1,9})\s*[xX*])?\s*(.+)", text.strip())
+    names = {name.lower(): device for name, device in DEVICES.items()}
+    count = int(match.group(1) or 1) if match else 1
+    name = one_line(match.group(2) if match else "", 40)
+    argument = f"--hardware {one_line(text, 40)!r}"
+    if re.match(r"\d{10}", name) or not 1 <= count <= MOST_DEVICES:
+        raise UserError(f"{argument}: there may be 1 to {MOST_DEVICES:,} devices")
+    if name.lower() not in names:
+        longer = [known for known in DEVICES if known.lower().startswith(name.lower())]
+        hint = suggest(name, longer if name and longer else DEVICES)
+        raise UserError(f"{argument}: no device {name!r}{hint}")
+    return count, names[name.lower()]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A dense Llama-style decoder, with the field names of its config.json."""
+
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    intermediate_size: int
+    vocab_size: int
+    tie_word_embeddings: bool = False
+
+    @property
+    def layer_parameters(self) -> int:
+        """Parameters of all layers: four projections, a gated MLP of three, two norms."""
+        queries = self.num_attention_heads * self.head_dim
+        keys = self.num_key_value_heads * self.head_dim
+        attention = self.hidden_size * 2 * (queries + keys)
+        layer = attention + 3 * self.hidden_size * self.intermediate_size + 2 * self.hidden_size
+        return self.num_hidden_layers * layer
+
+    @property
+    def parameters(self) -> int:
+        """All parameters: layers, embedding, the head if not tied, and the last norm."""
+        tables = 1 if self.tie_word_embeddings else 2
+        return self.layer_parameters + (tables * self.vocab_size + 1) * self.hidden_size
+
+
+SHAPES = {
+    "meta-llama/Llama-3.2-1B": Shape(2048, 16, 32, 8, 64, 8192, 128256, True),
+    "meta-llama/Llama-3.1-8B": Shape(4096, 32, 32, 8, 128, 14336, 128256),
+    "mistralai/Mistral-Small-24B-Instruct-2501": Shape(5120, 40, 32, 8, 128, 32768, 131072),
+    "meta-llama/Llama-3.3-70B-Instruct": Shape(8192, 80, 64, 8, 128, 28672, 128256),
+}
+"""From their config.json files on the Hugging Face hub."""
+
+
+def shape_of(path: str) -> Shape:
+    """The shape of the model at `path` (see models.checkpoint.Checkpoint). Raises UserError."""
+    if path in SHAPES:
+        return SHAPES[path]
+    try:
+        folder = local_folder(path) or cached_folder(path, None)
+        if folder is None:
+            names = ", ".join(sorted(SHAPES))
+            raise UserError(
+                f"model {path!r} is not on this machine, so its shape is not known; fetch its "
+                f"config.json into a folder and give that, or plan with one of {names}"
+            )
+        return _from_config(read_json(Path(folder) / "config.json", path), path)
+    except ModelError as error:
+        raise UserError(str(error)) from error
+
+
+def _from_config(config: Mapping[str, Any], path: str) -> Shape:
+    config = config.get("text_config", config)
+    experts = [key for key in config if "expert" in key and config[key]]
+    if experts:
+        raise UserError(f"model {path!r} has {experts[0]}; only dense models are planned")
+    try:
+        heads = int(config["num_attention_heads"])
+        return Shape(
+            hidden_size=int(config["hidden_size"]),
+            num_hidden_layers=int(config["num_hidden_layers"]),
+            num_attention_heads=heads,
+            num_key_value_heads=int(config.get("num_key_value_heads") or heads),
+            head_dim=int(config.get("head_dim") or config["hidden_size"] // heads),
+            intermediate_size=int(config["intermediate_size"]),
+            vocab_size=int(config["vocab_size"]),
+            tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
+        )
+    except KeyError as error:
+        raise UserError(f"model {path!r}: its config.json has no {error.args[0]}") from error
+    except TypeError as error:
+        raise UserError(
+            f"model {path!r} has layers of several widths; only models with one are planned"
+        ) from error
+
+
+USABLE = 0.9
+"""The share of a device's memory to plan with."""
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
 @dataclass(frozen=True)
 class Fit:
     """A replica's memory in GiB per device, its shards, and the number of replicas.
 
-    pack: tokens of a pass over many decisions. on_disk: GiB of weights that are read for every
-    pass.
+    on_disk: GiB of weights that are read for every pass.
     """
 
     weights: float
@@ -74,7 +179,6 @@ class Fit:
     activations: float
     shards: int
     replicas: int
-    pack: int
     on_disk: float = 0.0
 
     @property
@@ -135,7 +239,7 @@ def _holds(fit: Fit, count: int, device: Device) -> bool:
 
 def _way_out(load: Load, count: int, device: Device) -> str:
     """A hint to offload weights, if that helps."""
-    if load.offloaded or load.source.quantization == "fp8":
+    if load.offloaded:
         return ""
     offloaded = _offloaded(load, count, device)
     if not _holds(offloaded, count, device):
@@ -145,15 +249,13 @@ def _way_out(load: Load, count: int, device: Device) -> str:
 
 def _replica(load: Load, shards: int, count: int, device: Device) -> Fit:
     size, shape = load.size, load.shape
-    weights = shape.parameters * (1 if load.source.quantization == "fp8" else size)
     pack = _usual_pack(device)
     return Fit(
-        weights=weights / shards / GIB,
+        weights=shape.parameters * size / shards / GIB,
         cache=_cache(load) / shards,
         activations=pack * bytes_per_token(shape, size) / GIB,
         shards=shards,
         replicas=count // shards,
-        pack=pack,
     )
 
 
@@ -166,7 +268,7 @@ def _offloaded(load: Load, count: int, device: Device) -> Fit:
     ends = (shape.parameters - shape.layer_parameters) * load.size / GIB
     layer = shape.layer_parameters * load.size / shape.num_hidden_layers / GIB
     held = min(weights, max(ends, WEIGHTS_SHARE * (USABLE * device.memory - cache)) + layer)
-    return Fit(held, cache, activations, 1, count, pack, on_disk=weights - held)
+    return Fit(held, cache, activations, 1, count, on_disk=weights - held)
 
 
 def _cache(load: Load) -> float:
@@ -176,38 +278,6 @@ def _cache(load: Load) -> float:
 
 def _usual_pack(device: Device) -> int:
     return PACK_MOST["cpu" if device.name == "cpu" else "cuda"]
-
-
-@dataclass(frozen=True)
-class Hours:
-    """Hours that the sweep's decisions take: prompt by prompt, and packed."""
-
-    logical: float
-    packed: float
-
-
-def hours(load: Load, fit: Fit, device: Device, pace: Pace = USUAL) -> Hours:
-    """Estimate the time of a workload.
-
-    It is operations over the planned rate, or the time to read the weights once per pass if that is
-    longer; a pass is one prompt, or a pack of many decisions' trees. Operations: T (2 N + 4 L d c)
-    for T tokens after c others, 2 d V for an answer. When packed, the host works in parallel with
-    the device and counts if it is slower. Weights are read from device memory, or from disk, in
-    which case many texts are generated at once.
-    """
-    work, shape = load.work, load.shape
-    rate = fit.shards * device.rate * 1e12 * pace.efficiency
-    read, texts = fit.weights * GIB / (device.bandwidth * 1e12), 1
-    if load.offloaded:
-        read, texts = _reading(fit, pace), TEXTS_MOST
-    context = work.sent / max(work.prompts, 1)
-    token, head = shape.operations(context / 2), work.prompts * shape.head_operations()
-    logical = max((work.sent * token + head) / rate, work.prompts * read)
-    packs = work.packed / fit.pack
-    packed = max((work.packed * token + head) / rate, packs * read, work.decisions * HOST_SECONDS)
-    alone, together = (work.written * max(token / rate, read / n) for n in (1, texts))
-    share = fit.replicas * 3600
-    return Hours((logical + alone) / share, (packed + together) / share)
 
 
 def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], int]:
@@ -250,49 +320,25 @@ def show(
     cells: Sequence[CellConfig],
     sweep: SweepConfig,
     hardware: str,
-    pace: Pace,
 ) -> None:
-    """Print what fits and how long it takes. Raises UserError."""
+    """Print what fits and what is asked. Raises UserError."""
     count, device = devices(hardware)
     model_loads, deals = loads(cells, sweep)
     fits = [fit(load, count, device) for load in model_loads]
     most = "at most " if sweep.adaptive else ""
     out.print(
         f"{cells[0].experiment}: {most}{deals:,} deals per cell on {count} x {device.name} "
-        f"({device.memory:g} GiB, {device.rate:g} TFLOP/s, {device.bandwidth:g} TB/s each)\n"
+        f"({device.memory:g} GiB each)\n"
     )
     out.print(_memory(model_loads, fits))
     out.print()
-    took = [hours(load, f, device, pace) for load, f in zip(model_loads, fits, strict=True)]
-    out.print(_time(model_loads, took))
+    out.print(_work(model_loads))
     foot = (
-        f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text. "
-        f"Hours: at {pace.efficiency:.0%} of the data sheet's rate, once models are "
-        "loaded; prompt by prompt, and packed as the engine does. Traffic between shards is left "
-        "out. Models of one sweep share the devices: give large ones an output_dir each."
+        f"Counted in {SAMPLE} matches a cell with made-up answers; tokens estimated from the text, "
+        "as sent and packed as the engine does. Models of one sweep share the devices: give large "
+        "ones an output_dir each."
     )
-    for load, own in zip(model_loads, fits, strict=True):
-        if load.offloaded:
-            out.print(_packs(load, own, device, pace))
     out.print(Text(foot, style="dim"))
-
-
-def _packs(load: Load, fit: Fit, device: Device, pace: Pace) -> str:
-    """What it takes to hide the reading of layers."""
-    full = load.shape.operations(0) * fit.pack / (device.rate * 1e12 * pace.efficiency)
-    read = _reading(fit, pace)
-    width = 2 * math.ceil(fit.pack * load.work.decisions / max(load.work.packed, 1))
-    hidden = "hides" if full >= read else "does not hide"
-    return (
-        f"{load.name}: weights on the disk take {read:,.1f} s a pass at {pace.disk:g} GB/s, a\n"
-        f"pack of {fit.pack:,} tokens {full:,.1f} s, which {hidden} that; "
-        f"concurrent_matches={width} fills it.\n"
-    )
-
-
-def _reading(fit: Fit, pace: Pace) -> float:
-    """Seconds that a pass waits for weights from the disk."""
-    return fit.on_disk * GIB / (pace.disk * 1e9)
 
 
 def _table(*headings: str) -> WrappedTable:
@@ -302,11 +348,11 @@ def _table(*headings: str) -> WrappedTable:
     return table
 
 
-def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
+def _memory(loads: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     table = _table(
         *("GiB per device", "parameters", "weights", "cache", "pass", "sum", "shards", "replicas")
     )
-    for load, placed in zip(fit, fits, strict=True):
+    for load, placed in zip(loads, fits, strict=True):
         sizes = (placed.weights, placed.cache, placed.activations, placed.memory)
         table.add_row(
             load.name,
@@ -318,18 +364,10 @@ def _memory(fit: Sequence[Load], fits: Sequence[Fit]) -> WrappedTable:
     return table
 
 
-def _time(fit: Sequence[Load], took: Sequence[Hours]) -> WrappedTable:
-    table = _table(
-        *("work", "cells", "decisions", "tokens as sent", "packed", "hours as sent", "packed")
-    )
-    for load, hours in zip(fit, took, strict=True):
+def _work(loads: Sequence[Load]) -> WrappedTable:
+    table = _table("work", "cells", "decisions", "tokens as sent", "packed")
+    for load in loads:
         work = load.work
         amounts = (work.decisions, work.sent + work.written, work.packed + work.written)
-        table.add_row(
-            load.name,
-            str(load.cells),
-            *map(short, amounts),
-            f"{hours.logical:,.2f}",
-            f"{hours.packed:,.2f}",
-        )
+        table.add_row(load.name, str(load.cells), *map(short, amounts))
     return table

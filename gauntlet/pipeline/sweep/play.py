@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import signal
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 
 from rich.console import Console
 
 from gauntlet.agents.prompting.base import PreparedMethod
+from gauntlet.common.process import abandon
 from gauntlet.pipeline.config.read import SweepConfig
 from gauntlet.pipeline.judging.stopping import StopRule
 from gauntlet.pipeline.launch.cluster import start_workers
-from gauntlet.pipeline.launch.placement import asks_a_person, stages
+from gauntlet.pipeline.launch.placement import HERE, asks_a_person, stages
 from gauntlet.pipeline.log.events import event, redact
 from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.progress import Bar
 from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.log.run_info import run_entry
 from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.cells import Cell, Plan, Task
@@ -23,9 +29,53 @@ from gauntlet.pipeline.play.driver import Driver, leases
 from gauntlet.pipeline.play.scheduler import Finished
 from gauntlet.pipeline.sweep.preflight import Preflight
 from gauntlet.pipeline.sweep.rounds import Rounds
-from gauntlet.pipeline.sweep.signals import interruption
 
-VERBS = ("playing", "played")
+LINE = "\ninterrupted: matches in progress are dropped; Ctrl-C again ends at once"
+
+
+class Interruption:
+    """Whether SIGINT or SIGTERM came; the first ends play, the second the process.
+
+    held: whether it waits for the playing loop to check, so that nothing is cut short; while models
+    load and cells are judged, KeyboardInterrupt is raised."""
+
+    def __init__(self) -> None:
+        self.came = self._held = False
+
+    @contextmanager
+    def held(self, held: bool) -> Iterator[None]:
+        """Inside, signals wait for the playing loop, or not. Raises KeyboardInterrupt if one came
+        that should not wait."""
+        before, self._held = self._held, held
+        try:
+            if self.came and not held:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._held = before
+
+    def note(self, *_: object) -> None:
+        """The handler of both signals."""
+        if self.came:
+            abandon()
+        self.came = True
+        with suppress(RuntimeError):  # where it came in the middle of another line
+            print(LINE, file=sys.stderr, flush=True)
+        if not self._held:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def interruption() -> Iterator[Interruption]:
+    """Handle the signals inside."""
+    noted = Interruption()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, noted.note) for number in numbers]
+    try:
+        yield noted
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def missing(plan: Plan, log: Log, stopped: Collection[str] = ()) -> int:
@@ -64,7 +114,7 @@ def play_missing(
     rule: StopRule,
     live: RunStatus,
     command: str | None,
-    verbs: tuple[str, str] = VERBS,
+    verbs: tuple[str, str] = ("playing", "played"),
     rounds: Rounds | None = None,
 ) -> bool:
     """Play what the log lacks. Returns whether it was interrupted. command: the command line for
@@ -161,3 +211,37 @@ def play_missing(
     finally:
         log.sync()
     return False
+
+
+def distinct(cells: Sequence[Cell], controls: Sequence[Mapping[str, Cell]]) -> tuple[Cell, ...]:
+    """The controls without duplicates: cells may share one, and one may be a cell of the sweep."""
+    own = {cell.key for cell in cells}
+    found = {one.key: one for named in controls for one in named.values()}
+    return tuple(one for key, one in found.items() if key not in own)
+
+
+def play_controls(
+    out: Console,
+    controls: Sequence[Cell],
+    results: Sequence[CellResults],
+    sweep: SweepConfig,
+    log: Log,
+    live: RunStatus,
+) -> int:
+    """Play the missing matches of controls and noise cells in a second pass, up to the last
+    complete deal of `results`. Returns how many are left if interrupted, else 0. Raises UserError,
+    Halted."""
+    deals = max(result.complete_deals for result in results)
+    plan = Plan(tuple(controls), deals, sweep.seed)
+    if not controls or not missing(plan, log):
+        return 0
+    launch = sweep.launch if plan.sources else HERE  # without models, no workers are needed
+    control_sweep = replace(sweep, launch=launch, stop="fixed", tracking={"kind": "none"})
+    live.add(plan, chain.from_iterable(log.outcomes.values()))
+    rule = StopRule(
+        control_sweep, plan, [CellInfo.from_cell(control, None) for control in controls], log
+    )
+    interrupted = play_missing(
+        out, plan, control_sweep, log, rule, live, None, ("controls", "controls: played")
+    )
+    return missing(plan, log) if interrupted else 0

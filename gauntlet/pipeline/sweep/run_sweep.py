@@ -33,9 +33,9 @@ from gauntlet.pipeline.plan.cells import Cell, Plan
 from gauntlet.pipeline.plan.control_cells import controls_and_noise
 from gauntlet.pipeline.plan.deals import planned_deals
 from gauntlet.pipeline.plan.time_budget import ProgressCallbacks, enough_slow_deals
-from gauntlet.pipeline.sweep import beliefs, controls
+from gauntlet.pipeline.sweep import beliefs
 from gauntlet.pipeline.sweep.announce import announce, announce_rounds
-from gauntlet.pipeline.sweep.play import missing, play_missing
+from gauntlet.pipeline.sweep.play import distinct, missing, play_controls, play_missing
 from gauntlet.pipeline.sweep.rounds import Rounds, so_far
 from gauntlet.pipeline.tables.sweep import claims
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
@@ -62,18 +62,12 @@ def run(
     the plan cannot know, such as a person at a web page; cells keep their keys.
     """
     out = console()
-    if not sweep.simulate:
-        check_keys(cell_configs)
+    check_keys(cell_configs)
     cells = build_cells(cell_configs)
-    if sweep.simulate:
-        from gauntlet.pipeline.sweep import simulate
-
-        simulate.run(out, cells, sweep)
-        return 0
     beliefs.check(cells, sweep)
     adaptive = sweep.adaptive is not None
     named_controls = [{} if adaptive else controls_and_noise(cell, sweep) for cell in cells]
-    control_cells = controls.distinct(cells, named_controls)
+    control_cells = distinct(cells, named_controls)
     every = (*cells, *control_cells)
     changed = code.compare(sweep.output_dir, every, sweep.allow_code_change)
     baselines = measure_baselines(out, cells, sweep)
@@ -253,7 +247,7 @@ class _Run:
 
     def _play_controls(self, results: Sequence[CellResults]) -> None:
         with self._halting():
-            self.left_controls = controls.play(
+            self.left_controls = play_controls(
                 self.out, self.control_cells, results, self.sweep, self.log, self.live
             )
             self.interrupted = self.left_controls > 0

@@ -7,13 +7,16 @@ with what changes no answer (streaming, a key for the server's cache).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from msgspec import structs
+
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.scoring import Reported
 from gauntlet.models.base import Detail, Dialogue, Finish, Generate, Prompt
 from gauntlet.models.thoughts import Tags, thoughts_of
 
@@ -163,17 +166,17 @@ class Dialect(ABC):
         """`texts`, with thoughts within them set apart; a single one that took just the tokens it
         was allowed was cut, even where the server does not say so, as llama.cpp's does not in
         responses. One that took more is of a server whose limit does not count thoughts."""
-        found, counted = [self._parted(one) for one in self.texts(reply)], self.usage(reply)
-        if len(found) == 1 and counted and 0 < self.limit_of(body) == counted.written:
-            text, detail = found[0]
+        texts, counted = [self._parted(part) for part in self.texts(reply)], self.usage(reply)
+        if len(texts) == 1 and counted and 0 < self.limit_of(body) == counted.written:
+            text, detail = texts[0]
             if detail.finish == "stop":
-                return [ReplyText(text, replace(detail, finish="length"))]
-        return found
+                return [ReplyText(text, structs.replace(detail, finish="length"))]
+        return texts
 
     def _parted(self, reply: ReplyText) -> ReplyText:
         within, text = thoughts_of(self.thought_tags).split(reply.text)
         thoughts = "\n".join(part for part in (reply.detail.thoughts, within) if part)
-        return ReplyText(text, replace(reply.detail, thoughts=thoughts))
+        return ReplyText(text, structs.replace(reply.detail, thoughts=thoughts))
 
     @abstractmethod
     def _limit_of(self, body: Body) -> int: ...
@@ -263,3 +266,87 @@ def _merged(body: Mapping[str, Any], extra: Mapping[str, Any]) -> Body:
         both = isinstance(old, Mapping) and isinstance(value, Mapping)
         merged[key] = _merged(old, value) if both else value  # type: ignore[arg-type]
     return merged
+
+
+ROUNDING = 1e-3
+"""How far rounding may lift a log-probability above 0."""
+
+SPACES = ("Ġ", "▁")
+"""How vocabularies write a leading space, and some servers their tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The most likely first tokens, as listed by a server.
+
+    logprobs: by token; among tokens that look alike the most likely counts.
+    ceiling: upper bound on the logprob of a token that is not listed.
+    """
+
+    logprobs: Mapping[str, float]
+    ceiling: float
+
+    def logprobs_of(self, words: Sequence[str]) -> tuple[float, ...]:
+        """The logprob of each word, with or without a leading space; minus infinity if unlisted."""
+        listed = self.logprobs
+        spelt = ((listed.get(word), listed.get(f" {word}")) for word in words)
+        return tuple(
+            max((logprob for logprob in pair if logprob is not None), default=-math.inf)
+            for pair in spelt
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPrompt:
+    """A server's answer to one prompt of a Score: reported tokens, or sampled texts.
+
+    finish: why there are none, if the prompt was not answered.
+    """
+
+    answer: Reported | tuple[str, ...]
+    tokens: int
+    finish: Finish = "stop"
+
+    def logprobs(self, choices: Sequence[str]) -> tuple[float, ...]:
+        """The logprob of each choice; for sampled texts the log of its share, ignoring
+        whitespace."""
+        if isinstance(self.answer, Reported):
+            return self.answer.logprobs_of(choices)
+        drawn = Counter(text.strip() for text in self.answer)
+        shares = (drawn[choice] / len(self.answer) for choice in choices)
+        return tuple(math.log(share) if share else -math.inf for share in shares)
+
+    @property
+    def likeliest(self) -> list[str]:
+        """The tokens or texts, the most likely first."""
+        if isinstance(self.answer, Reported):
+            logprobs = self.answer.logprobs
+            return sorted(logprobs, key=lambda token: -logprobs[token])
+        return [text for text, _ in Counter(self.answer).most_common()]
+
+    @property
+    def ceiling(self) -> float:
+        return self.answer.ceiling if isinstance(self.answer, Reported) else 0.0
+
+
+def reported(listed: Sequence[tuple[str, float]], sampled: Sequence[str] | None) -> Reported:
+    """The tokens listed for a position.
+
+    Some servers add the sampled token, `sampled[0]`, to the most likely ones; it therefore does not
+    bound the unlisted tokens. Raises ValueError for a log-probability that is not finite or is
+    above 0.
+    """
+    listed = [(_text(token), logprob) for token, logprob in listed]
+    logprobs: dict[str, float] = {}
+    for token, logprob in listed:
+        if not math.isfinite(logprob) or logprob > ROUNDING:
+            raise ValueError(f"it gives the token {token!r} a log-probability of {logprob:g}")
+    for token, logprob in sorted(listed, key=lambda pair: -pair[1]):
+        logprobs.setdefault(token, float(logprob))
+    drawn = _text(sampled[0]) if sampled else None
+    others = [value for token, value in logprobs.items() if token != drawn]
+    return Reported(logprobs, min(others, default=0.0))
+
+
+def _text(token: str) -> str:
+    return f" {token[1:]}" if token.startswith(SPACES) else token

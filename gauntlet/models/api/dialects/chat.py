@@ -16,15 +16,16 @@ from gauntlet.models.api.dialects.base import (
     Body,
     Dialect,
     ReplyText,
+    Reported,
     check_end,
     conversation,
     count_at,
     count_in,
     reply_text,
+    reported,
     written_of,
 )
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.scoring import Reported, reported
 from gauntlet.models.base import Finish, Generate, Prompt
 
 THOUGHTS = ("reasoning_content", "reasoning")
@@ -77,15 +78,15 @@ class Chat(Dialect):
         return usage_of(reply, "prompt_tokens", "completion_tokens")
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        whole: Body = {"choices": []}
+        reply: Body = {"choices": []}
         parts: dict[int, Body] = {}
         for event in events:
-            whole |= {key: event[key] for key in ("id", "model", "usage") if event.get(key)}
+            reply |= {key: event[key] for key in ("id", "model", "usage") if event.get(key)}
             for choice in event.get("choices") or []:
                 self._add(parts.setdefault(int(choice.get("index", 0)), {}), choice)
         check_end(parts and all(part.get("finish_reason") for part in parts.values()))
-        whole["choices"] = [{"index": index, **parts[index]} for index in sorted(parts)]
-        return whole
+        reply["choices"] = [{"index": index, **parts[index]} for index in sorted(parts)]
+        return reply
 
     def path(self, body: Body) -> str:
         return "chat/completions"
@@ -109,7 +110,9 @@ class Chat(Dialect):
         listed = logprobs["content"][0]["top_logprobs"]
         if not listed:  # a token was written, so there are likely ones
             return None
-        return reported([(one["token"], one["logprob"]) for one in listed], logprobs.get("tokens"))
+        return reported(
+            [(entry["token"], entry["logprob"]) for entry in listed], logprobs.get("tokens")
+        )
 
     def _logprobs(self, top: int) -> Body:
         return {"logprobs": True, "top_logprobs": top}
@@ -130,13 +133,13 @@ class Chat(Dialect):
     def _text(self, choice: Mapping[str, Any]) -> ReplyText:
         message = choice["message"]
         text, thoughts, refusal = _content(message.get("content"))
-        own = next((message[key] for key in THOUGHTS if message.get(key)), "")
+        apart = next((message[key] for key in THOUGHTS if message.get(key)), "")
         refusal = message.get("refusal") or refusal
         finish = _stopped(self._finish(choice.get("finish_reason")), choice)
         if finish == "stop":
             called = message.get("tool_calls") or message.get("function_call")
             finish = "refused" if refusal else "tool" if called else "stop"
-        return reply_text(text, finish, own or thoughts, refusal)
+        return reply_text(text, finish, apart or thoughts, refusal)
 
     @staticmethod
     def _add(merged: Body, choice: Mapping[str, Any]) -> None:
@@ -223,10 +226,10 @@ def usage_of(reply: Mapping[str, Any], read_as: str, written_as: str) -> Tokens 
 
 def choices(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The reply's choices, at least one. Raises ValueError."""
-    found = reply.get("choices")
-    if not isinstance(found, list) or not found:
+    listed = reply.get("choices")
+    if not isinstance(listed, list) or not listed:
         raise ValueError("it has no choices")
-    return found
+    return listed
 
 
 def _stopped(finish: Finish, choice: Mapping[str, Any]) -> Finish:

@@ -61,9 +61,9 @@ class Gemini(Dialect):
         return {**body, "seed": request.seed}
 
     def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
-        found = reply.get("candidates")
-        if found:
-            return [self._text(candidate) for candidate in found]
+        candidates = reply.get("candidates")
+        if candidates:
+            return [self._text(candidate) for candidate in candidates]
         blocked = reply["promptFeedback"]
         if not blocked.get("blockReason"):
             raise ValueError("it has no candidates")
@@ -82,21 +82,21 @@ class Gemini(Dialect):
         return Tokens(read, written, cached=cached, thoughts=thoughts)
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        whole: Body = {}
-        found: dict[int, Body] = {}
+        reply: Body = {}
+        partial: dict[int, Body] = {}
         for event in events:
-            whole |= {key: value for key, value in event.items() if key != "candidates"}
+            reply |= {key: value for key, value in event.items() if key != "candidates"}
             for part in event.get("candidates") or []:
                 index = part.get("index", 0)
-                found[index] = _with(found.get(index, {}), part)
-        ended = found and all(one.get("finishReason") for one in found.values())
-        check_end(ended or (whole.get("promptFeedback") or {}).get("blockReason"))
-        candidates = [found[index] for index in sorted(found)]
-        return {**whole, **({"candidates": candidates} if candidates else {})}
+                partial[index] = _with(partial.get(index, {}), part)
+        ended = partial and all(candidate.get("finishReason") for candidate in partial.values())
+        check_end(ended or (reply.get("promptFeedback") or {}).get("blockReason"))
+        candidates = [partial[index] for index in sorted(partial)]
+        return {**reply, **({"candidates": candidates} if candidates else {})}
 
     def path(self, body: Body) -> str:
-        how = "streamGenerateContent?alt=sse" if self.streams(body) else "generateContent"
-        return f"models/{self.name.removeprefix('models/')}:{how}"
+        method = "streamGenerateContent?alt=sse" if self.streams(body) else "generateContent"
+        return f"models/{self.name.removeprefix('models/')}:{method}"
 
     def sent(self, body: Body, group: str = "") -> Body:
         outer = {key: value for key, value in body.items() if key not in ("model", "seed", "n")}

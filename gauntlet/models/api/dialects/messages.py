@@ -59,7 +59,7 @@ class Messages(Dialect):
         if self.sends_temperature:
             body["temperature"] = request.temperature
         # A stop string of whitespace alone is refused; the text is cut there anyway.
-        if stop := [one for one in request.stop if one.strip()]:
+        if stop := [string for string in request.stop if string.strip()]:
             body["stop_sequences"] = stop
         return body
 
@@ -87,21 +87,21 @@ class Messages(Dialect):
         return Tokens(read, written, cached=cached, stored=stored, thoughts=min(written, thoughts))
 
     def joined(self, events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        whole: Body = {}
+        reply: Body = {}
         blocks: dict[int, Body] = {}
         for event in events:
             kind = event.get("type")
             if kind == "message_start":
-                whole = dict(event["message"])
+                reply = dict(event["message"])
             elif kind == "content_block_start":
                 blocks[event["index"]] = dict(event["content_block"])
             elif kind == "content_block_delta":
                 _add(blocks[event["index"]], event["delta"])
             elif kind == "message_delta":
-                counted = {**(whole.get("usage") or {}), **_without_nulls(event.get("usage") or {})}
-                whole |= {**_without_nulls(event["delta"]), "usage": counted}
-        check_end(whole.get("stop_reason"))
-        return {**whole, "content": [blocks[index] for index in sorted(blocks)]}
+                counted = {**(reply.get("usage") or {}), **_without_nulls(event.get("usage") or {})}
+                reply |= {**_without_nulls(event["delta"]), "usage": counted}
+        check_end(reply.get("stop_reason"))
+        return {**reply, "content": [blocks[index] for index in sorted(blocks)]}
 
     def path(self, body: Body) -> str:
         return "messages"

@@ -52,18 +52,18 @@ class Responses(Dialect):
     def texts(self, reply: Mapping[str, Any]) -> list[ReplyText]:
         items = reply["output"]
         kinds = [item["type"] for item in items]
-        found = {"text": "", "refusal": "", "thoughts": ""}
+        words = {"text": "", "refusal": "", "thoughts": ""}
         for item in items:
             if item["type"] == "reasoning":
                 parts = [*(item.get("summary") or []), *(item.get("content") or [])]
-                found["thoughts"] += "\n".join(part["text"] for part in parts)
+                words["thoughts"] += "\n".join(part["text"] for part in parts)
             elif item["type"] == "message":
                 for part in item["content"]:
                     kind = TEXTS.get(part["type"], "")
-                    found[kind] = found.get(kind, "") + (part.get(kind) or "")
-        finish = self._finish_of(reply, kinds, found["refusal"])
+                    words[kind] = words.get(kind, "") + (part.get(kind) or "")
+        finish = self._finish_of(reply, kinds, words["refusal"])
         returned = json.dumps(items) if "reasoning" in kinds else ""
-        return [reply_text(found["text"], finish, found["thoughts"], found["refusal"], returned)]
+        return [reply_text(words["text"], finish, words["thoughts"], words["refusal"], returned)]
 
     def usage(self, reply: Mapping[str, Any]) -> Tokens | None:
         return usage_of(reply, "input_tokens", "output_tokens")

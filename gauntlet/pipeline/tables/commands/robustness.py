@@ -68,9 +68,9 @@ COMPONENTS_VIEW = View(
         Column("share", sheets.share("share")),
     ),
     "How far a match's result goes up and down with each; SD in points where the measure is a"
-    "\nshare. wording: how far the mean would move if it were asked in other words. sample:"
-    "\nluck of play, the deal held. a x b: what a changes on one b and not on another. rest:"
-    "\nall else. Few levels tell little, as the intervals show.",
+    " share. wording: how far the mean would move if it were asked in other words. sample:"
+    " luck of play, the deal held. a x b: what a changes on one b and not on another. rest:"
+    " all else. Few levels tell little, as the intervals show.",
 )
 
 
@@ -204,8 +204,8 @@ POOLED_VIEW = View(
         Column("all cells", lambda row: sheets.mean(f"{_prefix(row)}group_mean")(row)),
     ),
     "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
-    "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
-    "\nits place to luck too.",
+    " mean of these by as much as it is noise: what to expect of the best of many, which owes"
+    " its place to luck too.",
     _best_first,
 )
 

