@@ -62,8 +62,15 @@ copybutton_prompt_is_regexp = True
 def setup(app: Any) -> None:
     """Write the pages generated from code and configs before Sphinx reads the sources."""
     generated.write(HERE / "reference")
+    generated.copy_papers(HERE / "papers")
+    app.connect("source-read", _to_copies)
     app.connect("autodoc-process-docstring", docstrings.as_lists)
     app.connect("doctree-read", _dark_pictures, priority=100)  # before pictures are collected
+
+
+def _to_copies(app: Any, docname: str, source: list[str]) -> None:
+    """Links to the page of a paper, and from it, fit the copy that the site has of it."""
+    source[0] = source[0].replace("../gauntlet/papers/", "papers/").replace("../docs/", "")
 
 
 def _dark_pictures(app: Any, doctree: nodes.document) -> None:

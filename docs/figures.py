@@ -1,4 +1,4 @@
-"""Regenerate the command output in README.md, CONTRIBUTING.md and docs/**/*.md.
+"""Regenerate the command output in README.md, CONTRIBUTING.md, docs/**/*.md and papers' pages.
 
 In Markdown it is enclosed by two comments, each on its own line:
 
@@ -93,9 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python docs/figures.py", description="The figures in the documents, made again."
     )
     add = parser.add_argument
-    add(
-        "files", nargs="*", type=Path, help="Markdown (default: README, CONTRIBUTING, docs/**/*.md)"
-    )
+    add("files", nargs="*", type=Path, help="Markdown (default: all documents)")
     add("--check", action="store_true", help="write nothing, say what differs, end with 1")
     add("--only", default="", metavar="PART", help="of a file's path or of the command")
     add("--slow", action="store_true", help="those that take minutes too")
@@ -115,7 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def documents() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Without those that `generated` makes."""
+    top, docs = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ROOT / "docs"
+    made = [docs / "_build", docs / "papers", docs / "reference"]
+    written = [file for file in docs.rglob("*.md") if not any(map(file.is_relative_to, made))]
+    return [*top, *sorted(written), *sorted((ROOT / "gauntlet" / "papers").glob("*/*.md"))]
 
 
 def _same(file: Path, arguments: argparse.Namespace, run: Callable[[str], str]) -> bool:

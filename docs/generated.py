@@ -2,7 +2,7 @@
 
 `write` creates `commands.md` (each command's --help), `configs.md` (every key of conf/config.yaml
 and every choice of every group) and `api/*.md` (the docstrings of the modules that others build
-on). None of them is in the repository.
+on); `copy_papers` copies the pages that lie with a paper. None of them is in the repository.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.common.disk import write_atomically
 
 ROOT = Path(__file__).parent.parent
+PAPERS = ROOT / "gauntlet" / "papers"
 WIDTH = "90"
 """Columns of the --help text; wider text would be cut off on a page."""
 
@@ -47,10 +48,23 @@ def write(folder: Path) -> None:
     pages = {"commands": commands(), "configs": configs()}
     pages |= {f"api/{name}": api(name, modules) for name, modules in MODULES.items()}
     for name, text in pages.items():
-        file = folder / f"{name}.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            write_atomically(file, text)
+        _update(folder / f"{name}.md", text)
+
+
+def copy_papers(folder: Path) -> None:
+    """Copy every page of gauntlet/papers into this folder, and remove the others from it."""
+    pages = {file.relative_to(PAPERS): file for file in PAPERS.glob("*/*.md")}
+    for page, file in pages.items():
+        _update(folder / page, file.read_text(encoding="utf-8"))
+    for file in folder.glob("*/*.md"):
+        if file.relative_to(folder) not in pages:
+            file.unlink()
+
+
+def _update(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        write_atomically(file, text)
 
 
 def commands() -> str:

@@ -21,18 +21,13 @@ from typing import Any
 
 import yaml
 
+from docs.figures import documents
 from gauntlet.__main__ import COMMANDS
 from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.pipeline.config.compose import compose
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted(file for file in (ROOT / "docs").rglob("*.md") if "reference" not in file.parts),
-)
-"""The reference is made of the commands themselves."""
-
+DOCUMENTS = tuple(documents())
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
 MADE_BY = re.compile(r"<!-- made by(?: \(slow\))?: (.+?) -->")
@@ -76,7 +71,7 @@ def all_commands() -> list[Command]:
     for file in DOCUMENTS:
         for text in typed(file.read_text(encoding="utf-8")):
             words = split(text)
-            if words and "mypaper" not in text:  # `test_papers` installs that one
+            if words and "mypaper" not in text:  # `tests.papers.test_added` installs that one
                 command = Command(" ".join(words), str(file.relative_to(ROOT)), words)
                 found.setdefault(words, command)
     return list(found.values())

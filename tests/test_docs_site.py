@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from docs.figures import documents
+
 ROOT = Path(__file__).parent.parent
 STRICT = ("-W", "--keep-going", "-n", "-q")
 ASKS = re.compile(
@@ -88,8 +90,7 @@ README_LINK = re.compile(r"\]\(([^)#:\s]+\.\w+)(?:#[^)]*)?\)")
 def test_every_file_that_a_document_links_to_is_there() -> None:
     """On the disk, as they are read in a checkout, where nothing is built."""
     built = {ROOT / "docs" / "reference" / f"{name}.md" for name in ("commands", "configs")}
-    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    for page in documents:
+    for page in documents():
         for link in README_LINK.findall(page.read_text(encoding="utf-8")):
             target = (page.parent / link).resolve()
             assert target.exists(), (page, link)

@@ -104,9 +104,7 @@ def test_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.count("\n") == 1
 
 
-ABSENT = (
-    "<!-- made by: python docs/papers/sheet.py audit --matches nowhere.json -->\n<!-- end -->\n"
-)
+ABSENT = "<!-- made by: python docs/sheet.py audit --matches nowhere.json -->\n<!-- end -->\n"
 
 
 def test_a_sheet_without_its_file_fails_and_other_pages_are_made(
@@ -125,7 +123,10 @@ def test_a_sheet_without_its_file_fails_and_other_pages_are_made(
 @pytest.mark.slow
 @pytest.mark.skipif(not FILE.exists(), reason=WHERE)
 def test_the_audit_is_what_its_command_makes() -> None:
-    assert figures.main([str(figures.ROOT / "docs/papers/audit.md"), "--check", "--slow"]) == 0
+    assert (
+        figures.main([str(figures.ROOT / "gauntlet/papers/audit/README.md"), "--check", "--slow"])
+        == 0
+    )
 
 
 @pytest.mark.slow

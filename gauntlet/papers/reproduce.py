@@ -34,23 +34,28 @@ def papers() -> dict[str, str]:
     """The module of each paper, by its name: `reproduction`, of installed packages that have one.
 
     It has `reproduce(settings) -> Reproduction`, and may have MODELS, DEALS and `lacks(settings) ->
-    str`: what is missing for some of its rows.
+    str`: what is missing for some of its rows. Raises UserError for two of one name.
     """
-    return {
-        package.rpartition(".")[2]: f"{package}.reproduction"
-        for package, folder in packages().items()
-        if (folder / "reproduction.py").is_file()
-    }
+    modules: dict[str, str] = {}
+    for package, folder in packages().items():
+        if (folder / "reproduction.py").is_file():
+            name, module = package.rpartition(".")[2], f"{package}.reproduction"
+            if name in modules:
+                raise UserError(
+                    f"two installed papers are called {name}: {modules[name]}, {module}"
+                )
+            modules[name] = module
+    return modules
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_intermixed_args(arguments)
     out = console()
-    paper = import_module(papers()[options.paper])
-    chosen = options.models or getattr(paper, "MODELS", MODELS)
-    models = tuple(dict.fromkeys(filter(None, chosen.split(","))))
-    deals = getattr(paper, "DEALS", DEALS) if options.deals is None else options.deals
     try:
+        options = _parser().parse_intermixed_args(arguments)
+        paper = import_module(papers()[options.paper])
+        chosen = options.models or getattr(paper, "MODELS", MODELS)
+        models = tuple(dict.fromkeys(filter(None, chosen.split(","))))
+        deals = getattr(paper, "DEALS", DEALS) if options.deals is None else options.deals
         words = tuple(options.overrides)
         check_installed([source_of(model) for model in models])
         settings = Settings(models, deals, options.playouts, options.out, words, options.matches)
@@ -92,15 +97,14 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--models",
         default="",
-        help="names from conf/model, with commas (default pocket, of talaga pocket_duel, of "
-        "observer pocket_observer)",
+        help="names from conf/model, with commas (default: the paper's, else pocket)",
     )
     add("--deals", type=int,
-        help="deals a cell (LLM-UNO: 10,000), elsewhere at most the paper's")  # fmt: skip
+        help="deals a cell, in most papers at most the printed number")  # fmt: skip
     add("--playouts", type=int, default=PLAYOUTS,
         help="an option, where decisions are judged (default %(default)s)")  # fmt: skip
     add("--matches", type=Path, metavar="FILE",
-        help="the matches that a paper publishes (gamebench, and its part of audit)")  # fmt: skip
+        help="the matches that a paper publishes, where it reads them")  # fmt: skip
     add("--complete", action="store_true",
         help="end with an error where a model or a file is absent")  # fmt: skip
     add("--out", type=Path, default=Path("outputs/reproduce"), metavar="DIR")

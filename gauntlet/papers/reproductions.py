@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 from rich.console import RenderableType
 
-from gauntlet.common.conf_folders import CONF
+from gauntlet.common.conf_folders import conf_folders, packages
 from gauntlet.common.errors import ModelError, UserError, suggest
 from gauntlet.common.process import invocation
 from gauntlet.models.base import ModelSource
@@ -96,18 +96,18 @@ def command(module: str, *words: str) -> None:
 def available(models: Sequence[str]) -> list[str]:
     """Return the models that can be played here; print why others cannot.
 
-    Raises UserError for a name that conf/model does not have.
+    Raises UserError for a name that no conf/model has.
     """
     return [model for model in models if _available(model)]
 
 
 def source_of(model: str) -> ModelSource:
-    """The model of this name. Raises UserError for a name that conf/model does not have."""
-    file = CONF / "model" / f"{model}.yaml"
-    if not file.exists():
-        known = suggest(model, [file.stem for file in (CONF / "model").glob("*.yaml")])
-        raise UserError(f"there is no conf/model/{model}.yaml{known}")
-    return build_model(yaml.safe_load(file.read_text()), f"model {model}", ())
+    """The model of this name. Raises UserError for a name that no conf/model has."""
+    files = {file.stem: file for folder in conf_folders() for file in folder.glob("model/*.yaml")}
+    if model not in files:
+        raise UserError(f"there is no conf/model/{model}.yaml{suggest(model, files)}")
+    node = yaml.safe_load(files[model].read_text(encoding="utf-8"))
+    return build_model(node, f"model {model}", tuple(packages()))
 
 
 def _available(model: str) -> bool:

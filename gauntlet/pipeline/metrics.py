@@ -11,7 +11,7 @@ writes, in DIR/metrics:
     decision_quality.png  ODHR and ADR of every player
     heat_map.png     with three players or more: how ODHR and ADR correlate with winning
 
-`true` values are played out from the actual cards, as in UNO Arena; for `seen` values the cards
+`true` values are played out from the actual cards; for `seen` values the cards
 that the deciding seat could not see are redealt uniformly, ignoring what past moves reveal about
 them. `key` distinguishes cells of the same name. Decisions taken by a fallback are excluded and
 counted in separate rows; `odhr_chance` and `adr_chance` are those of a uniform random player. As in

@@ -10,14 +10,13 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
-from gauntlet.common.conf_folders import CONF
+from gauntlet.common.conf_folders import CONF, conf_folders
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.build import build_model
 from gauntlet.pipeline.plan.cells import Plan
 from gauntlet.pipeline.sizing.planner import shape_of
 from gauntlet.pipeline.tables.registry import figures
-from tests.nodes import ROOT
 from tests.pipeline.composing import cells_of, composed
 from tests.pipeline.conftest import Sweep
 from tests.pipeline.made import RANDOM, about, drawn_of, made_of, won
@@ -74,9 +73,6 @@ def test_a_vendors_model_is_ready_to_be_asked(model: str) -> None:
 # --- sizes
 
 
-MODELS = ROOT / "gauntlet" / "conf" / "model"
-
-
 @pytest.fixture(autouse=True)
 def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,7 +86,8 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ],
 )
 def test_named_models_say_how_large_they_are(name: str) -> None:
-    node = yaml.safe_load((MODELS / f"{name}.yaml").read_text())
+    (file,) = (file for folder in conf_folders() for file in folder.glob(f"model/{name}.yaml"))
+    node = yaml.safe_load(file.read_text())
     assert float(node["parameters"]) == pytest.approx(shape_of(node["path"]).parameters, rel=0.01)
 
 

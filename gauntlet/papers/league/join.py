@@ -365,7 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="gauntlet join",
         description="Play the public league's deals with a model, print its place, and write the "
         "folder that a pull request adds.",
-        epilog="More: docs/league.md; the columns: docs/results.md.",
+        epilog="More: gauntlet/papers/league/README.md; the columns: docs/results.md.",
     )
     add = parser.add_argument
     add("model", type=Path, nargs="*", help="MODEL.yaml, like those of conf/model")

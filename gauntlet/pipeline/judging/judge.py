@@ -2,7 +2,7 @@
 
 The cards are dealt again from the sweep's seed, and the recorded moves are replayed by the game's
 rules. At a decision, every option is played out many times with all players uniform random: once
-from the true cards, as in UNO Arena, and once from what the deciding seat sees, with hidden cards
+from the true cards, and once from what the deciding seat sees, with hidden cards
 redealt. The redeal is uniform: it ignores what past moves reveal, for example that a player who had
 to draw held no playable card (`luck.py` allows for it). All options of a decision use the same
 cards and the same random numbers.
