@@ -19,9 +19,9 @@ from gauntlet.agents.base import (
     Thinking,
     Turn,
     decide,
+    gather_all,
     prepared,
 )
-from gauntlet.agents.gather import gather_all
 from gauntlet.games.base import Game
 from gauntlet.games.capabilities import Ranged, measures_of, win_or_score
 from gauntlet.games.contract import legal_actions, observation, seats_to_move

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gauntlet.agents.base import Answer, Question, Turn
-from gauntlet.agents.gather import gather_all
+from gauntlet.agents.base import Answer, Question, Turn, gather_all
 from gauntlet.games.base import default_text_move
 from gauntlet.games.capabilities import Sampled, nothing_hidden
 from gauntlet.games.contract import final_returns, seats_to_move

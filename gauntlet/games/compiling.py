@@ -1,5 +1,5 @@
 """Compile game engines with Numba, cached on disk, plus shared helpers: sets of small numbers as
-bit masks, and counter-based random numbers.
+bit masks, counter-based random numbers, and a state that is an array.
 
 The random functions use no generator, state or global. The randomness of an event depends only on
 the deal's seed, the kind of event and how often it has occurred, so it is the same whatever was
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -132,3 +133,18 @@ def shuffle(cards: np.ndarray, start: int, size: int, key: np.uint64) -> None:
         card = cards[other]
         cards[other] = cards[start + last]
         cards[start + last] = card
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayState:
+    """A state: the array of the game's rules, and the public moves so far as text, oldest first."""
+
+    array: np.ndarray
+    history: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.history == other.history and bool(np.array_equal(self.array, other.array))
+
+    __hash__ = None  # type: ignore[assignment]

@@ -47,7 +47,7 @@ from gauntlet.stats.bradley_terry import (
 from gauntlet.stats.chains import bounded
 from gauntlet.stats.checks import Floats
 from gauntlet.stats.matches import Matches, Ties
-from gauntlet.stats.weighted import solved
+from gauntlet.stats.means import solved
 
 SHARED = 4.0
 """Weight, in deals, of the design effect of all players in that of a difference."""

@@ -1,4 +1,5 @@
-"""Regressions of wins or returns on conditions, with standard errors clustered by deal.
+"""Regressions of wins or returns on conditions, with standard errors clustered by deal; and
+Pearson's correlation.
 
 Matches of one deal share their cards, so they are not independent; the covariance is the sandwich
 estimator summed by deal.
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from math import nan
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,3 +105,34 @@ def _check(
     checks.finite(y, name)
     checks.finite(x, "design")
     return y, x, groups
+
+
+class Correlation(NamedTuple):
+    """Pearson's correlation over `n` pairs, with its confidence limits, all in [-1, 1]; nan where
+    undefined."""
+
+    estimate: float
+    n: int
+    low: float
+    high: float
+
+
+def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+    """Return Pearson's correlation over the pairs without nan.
+
+    The limits are R. A. Fisher's (1921), from the normal approximation of atanh(r) with standard
+    error 1 / sqrt(n - 3), so they need four pairs. All fields are nan with fewer than two pairs or
+    where one variable is constant. Raises ValueError for a level outside (0, 1).
+    """
+    from scipy.stats import pearsonr
+
+    checks.inside(level, "level")
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    known = np.isfinite(a) & np.isfinite(b)
+    a, b = a[known], b[known]
+    n = len(a)
+    if n < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return Correlation(nan, n, nan, nan)
+    found = pearsonr(a, b)
+    low, high = found.confidence_interval(level) if n > 3 else (nan, nan)
+    return Correlation(float(found.statistic), n, float(low), float(high))

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from gauntlet.agents.actors import LookAhead, Perfect, Playouts, Scripted
-from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
-from gauntlet.agents.gather import gather_all
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn, gather_all
 from gauntlet.agents.lookahead import Node, Thought
 from gauntlet.agents.minimax import Minimax
 from gauntlet.agents.prompting.talaga import Talaga

@@ -210,9 +210,8 @@ def test_compiled_games_are_the_games_of_the_rules() -> None:
         array = HANDS.settings.copy()
         seed = np.uint64(derive(6, DEAL, number)).astype(np.int64)
         rules.deal(array, int(seed))
-        last, _ = play_on(
-            Guessed(HANDS), State(array), ("tight", "maniac"), np.random.default_rng(0)
-        )
+        start = State(array, ("the first hand is dealt",))
+        last, _ = play_on(Guessed(HANDS), start, ("tight", "maniac"), np.random.default_rng(0))
         assert HANDS.measure(last)["bb_per_hand"] == tuple(found[number])
     assert found.std() > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class Race:
     """Even seats are a team, odd ones another; the team with the larger total harvest wins."""
 
     num_seats: int = 2
+
+    draws: ClassVar[bool] = True
 
     def deal(self, rng: np.random.Generator) -> State:
         fields = rng.integers(MOST + 1, size=(self.num_seats, 2)).tolist()

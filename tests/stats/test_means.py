@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom, binomtest, fisher_exact, norm, ttest_1samp
 
-from gauntlet.stats import weighted
+from gauntlet.stats import means
 from gauntlet.stats.checks import Side
 from gauntlet.stats.means import LEAST, limits, p_value, per_deal, reaching, with_error
 
@@ -206,7 +206,7 @@ def test_an_error_of_the_null_value_is_averaged_over(side: Side) -> None:
 @given(SHARES, st.floats(0.0, 1.0))
 def test_a_cached_answer_is_the_one_computed_anew(values: list[float], null: float) -> None:
     x, n = (np.asarray(one, float) for one in np.unique(values, return_counts=True))
-    for find, last in ((weighted.lower, 0.025), (weighted.chance, null)):
+    for find, last in ((means.lower, 0.025), (means.chance, null)):
         kept = [find(x, n, 0.0, last) for _ in range(2)]
         anew = find.__wrapped__(x, n, np.asarray(0.0), np.asarray(last))
         assert np.array_equal(kept, [anew, anew], equal_nan=True)

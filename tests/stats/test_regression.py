@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gauntlet.stats.correlation import pearson
-from gauntlet.stats.regression import clustered_linear, clustered_logit
+from gauntlet.stats.regression import clustered_linear, clustered_logit, pearson
 
 RNG = np.random.default_rng(5)
 

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn
-from gauntlet.agents.gather import gather_all
+from gauntlet.agents.base import Answer, Decision, Goal, Question, Turn, gather_all
 from gauntlet.agents.lookahead import Note
 from gauntlet.agents.mcts import Choice, Node, Search, Visit, best_total
 from gauntlet.agents.prompting.base import (

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gauntlet.games.array_state import ArrayState
-from gauntlet.games.compiling import Compiler
+from gauntlet.games.compiling import ArrayState, Compiler
 
 _compiler = Compiler(Path(__file__).parent)
 compiled = _compiler.compiled

@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
-from gauntlet.games.compiling import below, derive
+from gauntlet.games.compiling import ArrayState, below, derive
 from gauntlet.games.holdem.ranks import bit, compiled, inlined, worth
 
 FOLD, CHECK, CALL, RAISE_3BB, RAISE_HALF_POT, RAISE_POT, RAISE_2POT, ALL_IN = range(8)

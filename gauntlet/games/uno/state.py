@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gauntlet.games.array_state import ArrayState
 from gauntlet.games.base import Action
+from gauntlet.games.compiling import ArrayState
 from gauntlet.games.uno import policies, rules
 from gauntlet.games.uno.rules import DRAW, WILD
 

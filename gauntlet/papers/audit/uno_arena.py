@@ -8,7 +8,7 @@ from typing import Any
 from gauntlet.papers.audit.findings import ALPHA, Finding, format_tests, z_and_p, z_and_p_of_two
 from gauntlet.papers.published import paper
 from gauntlet.papers.uno_arena.changes import scaled_change
-from gauntlet.stats.correlation import pearson
+from gauntlet.stats.regression import pearson
 
 Rows = Mapping[str, Mapping[str, float]]
 """A printed table: values by row and column."""

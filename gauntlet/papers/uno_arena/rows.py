@@ -22,7 +22,7 @@ from gauntlet.papers.published import (
 from gauntlet.papers.uno_arena.lines import Lines, published_lines
 from gauntlet.papers.uno_arena.tables import Block
 from gauntlet.papers.verdicts import Estimate, of_means
-from gauntlet.stats.correlation import Correlation, pearson
+from gauntlet.stats.regression import Correlation, pearson
 
 WITHIN = 0.01
 """Correlations are printed with two decimals, truncated rather than rounded: one full digit."""

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gauntlet.agents.base import Agent, Answer, Question
-from gauntlet.agents.gather import gather_all
+from gauntlet.agents.base import Agent, Answer, Question, gather_all
 from gauntlet.games.base import Game
 from gauntlet.models.base import Model
 

@@ -18,7 +18,7 @@ from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import COLOURS, CONTRAST, GROUND
 from gauntlet.pipeline.tables.media.sheets import Column, Format, View, count, decimal, share, text
 from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, read_table, table
-from gauntlet.stats.correlation import Correlation, pearson
+from gauntlet.stats.regression import Correlation, pearson
 
 FILES = ("metrics.csv", "traces.csv")
 SOURCES = {"true": "the true cards", "seen": "hidden cards dealt afresh"}
