@@ -90,15 +90,14 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
 
     def __post_init__(self) -> None:
         prompts, choices = len(self.branches), len(self.choices)
-        if len(self.logprobs) != prompts or len(self.tokens) != prompts:
-            raise ValueError("log-probabilities or lengths that are not one a prompt")
+        for count in (len(self.logprobs), len(self.tokens), len(self.ceilings or self.branches)):
+            if count != prompts:
+                raise ValueError(f"scores, lengths or ceilings of {count} prompts, not {prompts}")
         for row in self.logprobs:
             if len(row) != choices:
-                raise ValueError("log-probabilities that are not one a choice")
-        if self.ceilings and len(self.ceilings) != prompts:
-            raise ValueError("ceilings that are not one a prompt")
+                raise ValueError(f"{len(row)} scores for {choices} choices")
         if self.unreported > prompts * choices:
-            raise ValueError("more unreported choices than there are")
+            raise ValueError(f"{self.unreported} unreported choices of {prompts * choices}")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         prompts = tuple(self.prompt(statics, branch) for branch in self.branches)
@@ -139,9 +138,9 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
 
     def __post_init__(self) -> None:
         if len(self.others) >= self.n:
-            raise ValueError("more samples than were asked for")
+            raise ValueError(f"more than the {self.n} samples of the request")
         if self.details and len(self.details) != len(self.others) + 1:
-            raise ValueError("details that are not one a text")
+            raise ValueError("the number of details is not that of the texts")
 
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         request = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
