@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import check_fields
-from gauntlet.models.chat import DATE, prints_date
+from gauntlet.models.chat import DATE, Tags, prints_date, thoughts_of
 from gauntlet.models.engine.files import (
     CACHED,
     CHAT_TEMPLATE,
@@ -28,7 +28,6 @@ from gauntlet.models.engine.files import (
     local_folder,
     model_files,
 )
-from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from gauntlet.models.engine.local import Local

@@ -23,8 +23,9 @@ from gauntlet.models.api import batching
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.jobs import JOBS
 from gauntlet.models.api.ledger import JOB_SECONDS
-from gauntlet.models.api.openai import BATCH_SLOTS, OpenAI
+from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.remote import Remote
+from gauntlet.models.api.settings import BATCH_SLOTS
 from gauntlet.models.base import Concurrent, Generate, Generation, Prompt, Score
 from tests.api import KEY, Stage
 from tests.batches import BatchServer, echo, until

@@ -14,7 +14,8 @@ import httpx2
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import openai, sending
+from gauntlet.models.api import sending
+from gauntlet.models.api import settings as prices
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
@@ -404,23 +405,23 @@ def test_a_ledger_of_before_still_answers(tmp_path: Path, monkeypatch: pytest.Mo
 def test_prices_come_from_the_table_and_settings_win() -> None:
     url = "https://api.openai.com/v1"
     none = (None, None, None)
-    found = openai.prices_for("gpt-6-luna", url, none, 5.0, stores=False)
+    found = prices.prices_for("gpt-6-luna", url, none, 5.0, stores=False)
     assert found == Prices(0.1, 0.5, 5.0, cached=0.01, stored=0.125)
-    own = openai.prices_for("gpt-6-luna", url, (3.0, None, None), None, stores=False)
+    own = prices.prices_for("gpt-6-luna", url, (3.0, None, None), None, stores=False)
     assert own == Prices(3.0, 0.5), "a cached price of the table goes with its own price only"
-    own = openai.prices_for("claude-opus-5-5", url, (4.0, 8.0, 0.4), None, stores=True)
+    own = prices.prices_for("claude-opus-5-5", url, (4.0, 8.0, 0.4), None, stores=True)
     assert own == Prices(4.0, 8.0, None, 0.4, 5.0)
-    assert openai.prices_for("m", NOWHERE, none, None, stores=False) == Prices(0.0, 0.0)
+    assert prices.prices_for("m", NOWHERE, none, None, stores=False) == Prices(0.0, 0.0)
     assert OpenAI("gpt-6-luna", cap=1.0).price(10**6, 10**6) == pytest.approx(0.6)
 
 
 def test_the_dearest_price_of_the_day_counts() -> None:
     """By the hour: .15 and .3. By date: the price of 1 December is not that of November."""
     url = "https://generativelanguage.googleapis.com/v1beta"
-    assert openai.listed("deepseek-flash", "https://api.deepseek.com", "2026-11-25") == (
+    assert prices.listed("deepseek-flash", "https://api.deepseek.com", "2026-11-25") == (
         *(0.3, 1.2, 0.006, None),
     )
-    days = [openai.listed("gemini-4-argon", url, day) for day in ("2026-11-25", "2026-12-01")]
+    days = [prices.listed("gemini-4-argon", url, day) for day in ("2026-11-25", "2026-12-01")]
     assert [day and day[:2] for day in days] == [(2.0, 10.0), (4.0, 20.0)]
 
 

@@ -22,11 +22,11 @@ import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
+from gauntlet.models.chat import KNOWN, thoughts_of
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client, LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
-from gauntlet.models.thoughts import KNOWN, thoughts_of
 from tests.gguf_files import POSITIONS, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(

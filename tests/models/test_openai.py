@@ -19,7 +19,8 @@ from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.base import Finish, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.exchanges import Replay, ScoreExchange
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from tests.api import KEY, POCKET, WRITE, Altered, Chat, Opened, PocketServer, Refused, Script
 from tests.pipeline.records import decided, ended, write

@@ -18,8 +18,8 @@ from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, 
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.exchanges import Replay
 from gauntlet.models.human import TerminalModel
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.models.conftest import CHAT, MakeCheckpoint, decision, numbers

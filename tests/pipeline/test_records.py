@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from gauntlet.common.disk import add_checksum, strip_checksum
 from gauntlet.common.errors import ModelError, UserError
-from gauntlet.models.exchanges import Replay
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline import report, status, verify
 from gauntlet.pipeline.log import records
 from gauntlet.pipeline.log.folder import Folder
