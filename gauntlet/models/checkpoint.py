@@ -1,6 +1,7 @@
 """Checkpoints: language models in a local folder or on the Hugging Face hub, run by this project.
 
-Importing this module is cheap: `load` imports torch and transformers.
+Of a hub model the local copy is used if there is one, else the network. Importing this module is
+cheap: `load` imports torch and transformers.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Replay:
 
     def _files(self) -> list[Path]:
         path = Path(self.records).expanduser()
-        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path] * path.is_file()
+        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path] if path.is_file() else []
         if not files:
             raise ModelError(
                 f"there are no records at {self.records!r}; give a .jsonl file or a folder of them"

@@ -1,4 +1,4 @@
-"""A text in progress: its tokens, when it ends, and the reply that it becomes."""
+"""A text in progress: how its tokens are chosen, when it ends, and the reply that it becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Prompts to tokens: the chat template, a fast encoding, and the spellings of a choice."""
+"""Prompts to tokens: the chat template, a fast encoding, the spellings of a choice, and the prompts
+of one decision as a trie, so that shared tokens are computed once."""
 
 from __future__ import annotations
 

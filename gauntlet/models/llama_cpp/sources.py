@@ -1,6 +1,7 @@
 """Models that llama.cpp runs: a GGUF file on this machine, or a running server.
 
-Importing this module is cheap: no library is needed before `load`, or a check of choices.
+Importing this module is cheap: no library is needed before `load`, or a check of choices. Of a GGUF
+file only the header is read.
 """
 
 from __future__ import annotations
