@@ -42,8 +42,8 @@ WRITTEN = {
 
 
 def line(*exchanges, statics=None):
-    told = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
-    return add_checksum(json.dumps(told).encode()).decode() + "\n"
+    record = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
+    return add_checksum(json.dumps(record).encode()).decode() + "\n"
 
 
 @pytest.fixture
