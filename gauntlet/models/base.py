@@ -365,7 +365,7 @@ def answer_each(model: Model, requests: Sequence[Request]) -> Sequence[Reply | E
 def checked(reply: Reply) -> Reply:
     """The reply. Raises TypeError if it is something else."""
     if not isinstance(reply, (Scores, Generation)):
-        raise TypeError(f"a reply must be Scores or a Generation, not {type(reply).__name__}")
+        raise TypeError(f"{type(reply).__name__} is no reply of a model")
     return reply
 
 
