@@ -34,7 +34,7 @@ from gauntlet.games.holdem import Holdem
 from gauntlet.games.openspiel.game import OpenSpiel
 from gauntlet.models.base import Model, ModelSource, Reply, Request
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.exchanges import key
+from gauntlet.models.replay import key
 from gauntlet.pipeline.log.beliefs import MatchBeliefs
 from gauntlet.pipeline.plan.cells import Cell, Player, Task
 from gauntlet.pipeline.play.chains import Ask, run

@@ -1,6 +1,7 @@
 """Checkpoints: language models in a local folder or on the Hugging Face hub, run by this project.
 
-Importing this module is cheap: `load` imports torch and transformers.
+Of a hub model the local copy is used if there is one, else the network. Importing this module is
+cheap: `load` imports torch and transformers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import check_fields
-from gauntlet.models.chat import DATE, prints_date
+from gauntlet.models.chat import DATE, Tags, prints_date, thoughts_of
 from gauntlet.models.engine.files import (
     CACHED,
     CHAT_TEMPLATE,
@@ -28,7 +29,6 @@ from gauntlet.models.engine.files import (
     local_folder,
     model_files,
 )
-from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from gauntlet.models.engine.local import Local

@@ -46,14 +46,14 @@ def numbers(replies: Iterable[object]) -> np.ndarray:
 def decision(rng: random.Random) -> Score:
     """A cloze question under every rotation of two to five cards."""
     cards = [f"{rng.choice(COLOURS)} {rng.randrange(10)}" for _ in range(rng.randint(2, 5))]
-    told = f"Hand: {', '.join(cards)}\nLast card: {rng.choice(COLOURS)} {rng.randrange(10)}\n"
+    situation = f"Hand: {', '.join(cards)}\nLast card: {rng.choice(COLOURS)} {rng.randrange(10)}\n"
     prompts = []
     for first in range(len(cards)):
         turned = cards[first:] + cards[:first]
         lines = "".join(
             f"{letter}) {card}\n" for letter, card in zip("ABCDE", turned, strict=False)
         )
-        prompts.append(Prompt(RULES, f"{told}Options:\n{lines}Which is best?\n", "Answer:"))
+        prompts.append(Prompt(RULES, f"{situation}Options:\n{lines}Which is best?\n", "Answer:"))
     return Score(tuple(prompts), tuple("ABCDE"[: len(cards)]))
 
 

@@ -23,8 +23,9 @@ from gauntlet.models.api import batching
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.jobs import JOBS
 from gauntlet.models.api.ledger import JOB_SECONDS
-from gauntlet.models.api.openai import BATCH_SLOTS, OpenAI
+from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.remote import Remote
+from gauntlet.models.api.settings import BATCH_SLOTS
 from gauntlet.models.base import Concurrent, Generate, Generation, Prompt, Score
 from tests.api import KEY, Stage
 from tests.batches import BatchServer, echo, until
@@ -81,26 +82,26 @@ Worlds = Callable[[str], World]
 
 @pytest.fixture
 def world(stage: tuple[Stage, str], tmp_path: Path) -> Iterator[Worlds]:
-    made: list[World] = []
+    worlds: list[World] = []
 
     def make(endpoint: str) -> World:
         server = BatchServer(endpoint, echo(endpoint), key=KEY)
         server.done.set()
         stage[0].app = server.app()
-        made.append(World(server, stage[1], tmp_path / "replies.sqlite"))
-        return made[-1]
+        worlds.append(World(server, stage[1], tmp_path / "replies.sqlite"))
+        return worlds[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for opened in worlds:
+        opened.close()
 
 
 def texts(model: Remote, asks: list[Generate] = ASKS) -> list[str]:
     """The texts of replies to requests that come from as many threads."""
     with ThreadPoolExecutor(len(asks)) as threads:
-        replies = [one for (one,) in threads.map(lambda ask: model.answer([ask]), asks)]
-    assert all(isinstance(one, Generation) for one in replies)
-    return [one.text for one in replies if isinstance(one, Generation)]
+        replies = [reply for (reply,) in threads.map(lambda ask: model.answer([ask]), asks)]
+    assert all(isinstance(reply, Generation) for reply in replies)
+    return [reply.text for reply in replies if isinstance(reply, Generation)]
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
@@ -135,7 +136,7 @@ def test_what_fails_in_a_job_is_asked_again_and_what_is_refused_is_not(
     model = here.open(price_in=1.0, price_out=1.0)
     with ThreadPoolExecutor(len(ASKS)) as threads:
         waiting = [threads.submit(model.answer, [ask]) for ask in ASKS]
-    errors = [one.exception() for one in waiting if one.exception()]
+    errors = [future.exception() for future in waiting if future.exception()]
     assert len(errors) == 1
     assert isinstance(errors[0], ModelError)
     assert not isinstance(errors[0], Stopped)
@@ -188,7 +189,7 @@ def test_several_models_share_a_job_and_pay_it_once(world: Worlds, endpoint: str
         waiting += [threads.submit(texts, models[1], more)]
         until(lambda: len(here.server.jobs) == 2)
         here.server.done.set()
-        first, second = [one.result(20) for one in waiting]
+        first, second = [future.result(20) for future in waiting]
     assert second[1:] == first
     assert set(here.server.times.values()) == {1}
     assert len(here.server.times) == len(ASKS) + 1
@@ -283,9 +284,9 @@ def test_a_job_that_the_server_does_not_know(world: Worlds, endpoint: str) -> No
         waiting = threads.submit(model.answer, ASKS[:1])
         until(lambda: here.server.jobs)
         here.server.jobs["other"] = here.server.jobs.pop("job_0")
-        said = str(waiting.exception(10))
-    assert "not found; is the key in" in said
-    assert "job_0" in said
+        message = str(waiting.exception(10))
+    assert "not found; is the key in" in message
+    assert "job_0" in message
     model.close()
     with sqlite3.connect(here.cache) as base:
         base.execute("UPDATE jobs SET created = created - ?", (JOB_SECONDS,))
@@ -341,7 +342,13 @@ def test_no_thread_is_left(world: Worlds) -> None:
     texts(model)
     model.close()
     until(
-        lambda: not [one for one in threading.enumerate() if one.name.startswith(("batch", "api_"))]
+        lambda: (
+            not [
+                thread
+                for thread in threading.enumerate()
+                if thread.name.startswith(("batch", "api_"))
+            ]
+        )
     )
 
 
@@ -376,16 +383,16 @@ def test_anthropics_client_finds_its_types_at_the_server(world: Worlds) -> None:
     from anthropic.types.messages import MessageBatchIndividualResponse, batch_create_params
 
     here = world("messages")
-    asked = [json.loads(line) for line in lines("messages")]
+    requests = [json.loads(line) for line in lines("messages")]
     adapter = TypeAdapter(batch_create_params.Request)
-    for one in asked:
-        adapter.validate_python(one)
+    for request in requests:
+        adapter.validate_python(request)
     address = here.url.removesuffix("/v1")
     with anthropic.Anthropic(base_url=address, api_key=None, auth_token=KEY) as client:
-        job = client.messages.batches.create(requests=asked)
+        job = client.messages.batches.create(requests=requests)
         job = client.messages.batches.retrieve(job.id)
     type(job).model_validate(job.to_dict())
     assert job.processing_status == "ended"
     for fate in FATES:
-        result = here.server.result(fate, asked[0]["params"])
+        result = here.server.result(fate, requests[0]["params"])
         MessageBatchIndividualResponse.model_validate({"custom_id": "x", **result})

@@ -88,8 +88,8 @@ def loaded(
 
 def ok(dialect: str, piece: Piece, stream: bool = False) -> Canned:
     vendor = VENDORS[dialect]
-    whole = vendor.reply(piece)
-    return Canned(vendor.sse(whole) if stream else whole)
+    reply = vendor.reply(piece)
+    return Canned(vendor.sse(reply) if stream else reply)
 
 
 def test_a_models_own_tags_of_thoughts(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_a_models_own_tags_of_thoughts(tmp_path: Path) -> None:
     with loaded("chat", tmp_path / "own", canned, thought_tags=tags) as (model, _):
         (reply,) = model.answer([WRITE])
     assert (reply.text, reply.detail().thoughts) == ("blue", "red?")
-    plain, own = (OpenAI("m", thought_tags=one).identity() for one in (None, tags))
-    assert own == {**plain, "thought_tags": tags}
+    plain, tagged = (OpenAI("m", thought_tags=pair).identity() for pair in (None, tags))
+    assert tagged == {**plain, "thought_tags": tags}
 
 
 # Kept and reported: every case as a row, whole and as a stream.
@@ -146,10 +146,10 @@ def test_13_a_stream_is_the_whole_reply(dialect: str) -> None:
     vendor, reader = VENDORS[dialect], DIALECTS[dialect](name="m", stream=True)
     ends = ("stop", "length", "unknown")
     for piece in [replace(THINKS, ended=end) for end in ends] + [NO_TEXT, Piece(("a", "b"))]:
-        whole = vendor.reply(piece)
-        joined = reader.joined(vendor.events(whole))
-        assert reader.texts(joined) == reader.texts(whole)
-        assert reader.usage(joined) == reader.usage(whole)
+        reply = vendor.reply(piece)
+        joined = reader.joined(vendor.events(reply))
+        assert reader.texts(joined) == reader.texts(reply)
+        assert reader.usage(joined) == reader.usage(reply)
 
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
@@ -186,16 +186,16 @@ def test_06_hidden_thoughts_go_back(tmp_path: Path, dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["responses", "messages", "gemini"])
 def test_07_signed_thoughts_go_back_unchanged(tmp_path: Path, dialect: str) -> None:
-    whole = VENDORS[dialect].reply(THINKS)
-    with loaded(dialect, tmp_path, Canned(whole)) as (model, seen):
+    reply = VENDORS[dialect].reply(THINKS)
+    with loaded(dialect, tmp_path, Canned(reply)) as (model, seen):
         (first,) = model.answer([WRITE])
         model.answer([replace(WRITE, prompt=continue_dialogue(WRITE.prompt, first, "And now?"))])
         second = seen.bodies[1]
     turns = second[{"responses": "input", "messages": "messages", "gemini": "contents"}[dialect]]
     content = {
-        "responses": lambda: turns[-3:-1] == whole["output"],
-        "messages": lambda: turns[-2] == {"role": "assistant", "content": whole["content"]},
-        "gemini": lambda: turns[-2] == whole["candidates"][0]["content"],
+        "responses": lambda: turns[-3:-1] == reply["output"],
+        "messages": lambda: turns[-2] == {"role": "assistant", "content": reply["content"]},
+        "gemini": lambda: turns[-2] == reply["candidates"][0]["content"],
     }[dialect]
     assert content()
     assert "And now?Say: " in json.dumps(turns[-1]), "with the cue"
@@ -206,7 +206,7 @@ def test_07_a_plain_reply_goes_back_as_text(tmp_path: Path) -> None:
         (first,) = model.answer([WRITE])
         assert first.detail().returned == ""
         model.answer([replace(WRITE, prompt=continue_dialogue(WRITE.prompt, first, "And now?"))])
-    assert [one["content"] for one in seen.bodies[1]["messages"]] == [
+    assert [message["content"] for message in seen.bodies[1]["messages"]] == [
         *("Be brief.\n", "Rules.\n\nHand: red 1\nSay: ", "blue", "And now?Say: "),
     ]
 
@@ -222,13 +222,13 @@ def usage_outside(dialect: str) -> Body:
 @pytest.mark.parametrize("dialect", ["chat", "completions", "responses", "gemini"])
 def test_41_the_total_counts(tmp_path: Path, dialect: str, stream: bool) -> None:
     vendor = VENDORS[dialect]
-    whole = vendor.reply(Piece())
+    full = vendor.reply(Piece())
     if dialect == "gemini":
         counted = {"promptTokenCount": 100, "candidatesTokenCount": 5, "totalTokenCount": 3105}
-        whole["usageMetadata"] = counted
+        full["usageMetadata"] = counted
     else:
-        whole["usage"] = usage_outside(dialect)
-    canned = Canned(vendor.sse(whole) if stream else whole)
+        full["usage"] = usage_outside(dialect)
+    canned = Canned(vendor.sse(full) if stream else full)
     with loaded(dialect, tmp_path, canned, stream=stream) as (model, _):
         before = model.spending().paid
         (reply,) = model.answer([WRITE])
@@ -337,10 +337,10 @@ def test_19_a_prompt_that_is_refused_as_flagged(tmp_path: Path, dialect: str, st
 @pytest.mark.parametrize("scores", ["logprobs", "sampled"])
 def test_19_a_flagged_prompt_has_no_scores(tmp_path: Path, scores: str) -> None:
     withheld = chat(Piece(("",), "filtered"))
-    asked = Score((WRITE.prompt, replace(WRITE.prompt, changing="other")), ("A", "B"))
+    request = Score((WRITE.prompt, replace(WRITE.prompt, changing="other")), ("A", "B"))
     canned = [refusal("chat", 400, "no", kind="content_filter"), Canned(withheld)]
     with loaded("chat", tmp_path, *canned, scores=scores, in_flight=1) as (model, _):
-        (reply,) = model.answer([asked])
+        (reply,) = model.answer([request])
     assert isinstance(reply, Scores)
     assert reply.finish == "filtered"
     assert reply.logprobs == ((-math.inf, -math.inf),) * 2
@@ -710,19 +710,19 @@ PINGS = range(1, 24)
 
 def conformance(items: Iterable[pytest.Item]) -> str:
     """The table, from the tests that there are."""
-    found: dict[int, set[str]] = {case: set() for case in TITLES}
+    covered: dict[int, set[str]] = {case: set() for case in TITLES}
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         dialect = params.get("dialect", ONLY.get(item.name.partition("[")[0]))
         numbers = re.findall(r"(?<=[\[_])(\d\d)(?=[ _])", f"{item.name} ")
         for case in map(int, numbers if dialect else ()):
-            found[case].add(dialect)
+            covered[case].add(dialect)
             if case in PINGS and params.get("stream"):
-                found[14].add(dialect)
-    found[40] = {"chat", "messages"}
+                covered[14].add(dialect)
+    covered[40] = {"chat", "messages"}
     lines = [f"| | the server sends | {' | '.join(ALL)} | outcome |", f"|---|---{'|---' * 6}|"]
     for case, (title, outcome) in TITLES.items():
-        marks = " | ".join("✓" if dialect in found[case] else "" for dialect in ALL)
+        marks = " | ".join("✓" if dialect in covered[case] else "" for dialect in ALL)
         lines.append(f"| {case} | {title} | {marks} | {outcome} |")
     return "\n".join(lines)
 

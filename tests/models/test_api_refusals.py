@@ -42,6 +42,6 @@ def test_what_counts_as_an_error() -> None:
     assert failure({"error": {"message": "no", "code": "busy"}}) == Failure("no", kind="busy")
     assert failure({"error": {"message": "no", "code": 7}}) == Failure("no")
     assert failure({"error": None, "choices": []}) is None
-    said = {"message": {"content": "x"}, "finish_reason": "stop"}
-    assert failure({"error": {"message": "late"}, "choices": [said]}) is None
+    choice = {"message": {"content": "x"}, "finish_reason": "stop"}
+    assert failure({"error": {"message": "late"}, "choices": [choice]}) is None
     assert failure([]) is None

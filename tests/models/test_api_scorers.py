@@ -68,10 +68,10 @@ def vllm(talk: Talk) -> None:
     assert head.startswith(b"POST /v1/chat/completions ")
     listed = [SPELT[token] for token in body["logprob_token_ids"]]
     top = [{"token": token, "logprob": LOGPROBS[token], "bytes": None} for token in listed]
-    whole = VENDORS["chat"].reply(Piece(("x",), "length"))
+    reply = VENDORS["chat"].reply(Piece(("x",), "length"))
     sampled = {"token": "x", "logprob": -1.0, "bytes": None, "top_logprobs": top}
-    whole["choices"][0]["logprobs"] = {"content": [sampled]}
-    talk.reply(json.dumps(whole).encode())
+    reply["choices"][0]["logprobs"] = {"content": [sampled]}
+    talk.reply(json.dumps(reply).encode())
 
 
 @contextmanager
@@ -100,8 +100,8 @@ def test_a_decision_gives_a_probability_for_every_option(tmp_path: Path, endpoin
     assert reply.logprobs == ((math.log(0.4), math.log(0.6), -math.inf),) * 2
     assert (reply.tokens, reply.ceilings) == ((20, 20), ())
     assert [path for path, _, _ in seen.requests[1:]] == ["decisions"] * 2
-    asked = next(body for body in seen.bodies if "Which?" in json.dumps(body))
-    assert asked == {
+    sent = next(body for body in seen.bodies if "Which?" in json.dumps(body))
+    assert sent == {
         "model": "gpt-6-luna",
         "input": [{"role": "user", "content": "Rules.\n\nWhich? Answer: "}],
         "questions": [
@@ -138,9 +138,9 @@ def test_vllm_reports_every_option(tmp_path: Path) -> None:
         paid = model.spending().paid
     assert reply.logprobs == ((-0.5, -2.0, -9.0),) * 2
     assert reply.ceilings == ()
-    asked = [body for body in seen.bodies if "messages" in body]
-    assert [body["logprob_token_ids"] for body in asked] == [[1, 2, 11, 12, 13]] * 2
-    assert all(body["logprobs"] is True and body["max_tokens"] == 1 for body in asked)
+    sent = [body for body in seen.bodies if "messages" in body]
+    assert [body["logprob_token_ids"] for body in sent] == [[1, 2, 11, 12, 13]] * 2
+    assert all(body["logprobs"] is True and body["max_tokens"] == 1 for body in sent)
     assert len(seen.bodies) == len(IDS) + 2, "the tokenizer is asked once for each spelling"
     assert paid.prompt == 3 * 20, "tokenizing costs nothing"
 
@@ -154,7 +154,7 @@ def sglang(talk: Talk) -> None:
         return
     assert head.startswith(b"POST /v1/score ")
     logprobs = [LOGPROBS[SPELT[token]] for token in body["label_token_ids"]]
-    answer = {"scores": [[math.exp(one) for one in logprobs]], "token_logprobs": [logprobs]}
+    answer = {"scores": [[math.exp(logprob) for logprob in logprobs]], "token_logprobs": [logprobs]}
     answer |= {"model": "m", "object": "scoring"}
     usage = {"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7}
     talk.reply(json.dumps({**answer, "usage": usage}).encode())
@@ -166,8 +166,8 @@ def test_sglang_reports_every_option(tmp_path: Path) -> None:
         (reply,) = model.answer([SCORE])
     assert reply.logprobs == ((-0.5, -2.0, -9.0),) * 2
     assert (reply.tokens, reply.ceilings) == ((7, 7), ())
-    asked = [body for body in seen.bodies if "query" in body]
-    assert asked[0] == {
+    sent = [body for body in seen.bodies if "query" in body]
+    assert sent[0] == {
         "model": "gpt-6-luna",
         "query": "Rules.\n\nWhich? Answer: ",
         "items": [""],

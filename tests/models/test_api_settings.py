@@ -14,7 +14,8 @@ import httpx2
 import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
-from gauntlet.models.api import openai, sending
+from gauntlet.models.api import sending
+from gauntlet.models.api import settings as prices
 from gauntlet.models.api.dialects import DIALECTS
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.ledger import Ledger, Prices, Tokens
@@ -30,8 +31,8 @@ OFFICIAL = pytest.mark.parametrize("endpoint", ["chat", "responses"])
 
 def body(endpoint: str, request: Generate = WRITE, **settings: Any) -> Body:
     """What goes over the wire."""
-    made = dialect(endpoint, **settings)
-    return made.sent(made.writing(request), "group")
+    protocol = dialect(endpoint, **settings)
+    return protocol.sent(protocol.writing(request), "group")
 
 
 def dialect(endpoint: str, **settings: Any) -> Dialect:
@@ -57,26 +58,29 @@ def test_the_limit_has_another_name_where_it_is_set() -> None:
 
 def test_effort_and_budget_in_the_words_of_each_protocol() -> None:
     assert body("chat", effort="low")["reasoning_effort"] == "low"
-    told = body("responses", effort="low")
-    assert told["reasoning"] == {"effort": "low", "summary": "auto"}
-    assert told["include"] == ["reasoning.encrypted_content"]
+    sent = body("responses", effort="low")
+    assert sent["reasoning"] == {"effort": "low", "summary": "auto"}
+    assert sent["include"] == ["reasoning.encrypted_content"]
     assert "include" not in body("responses", effort="none")
-    told = body("messages", effort="low")
-    assert told["output_config"] == {"effort": "low"}
-    assert told["thinking"] == {"type": "adaptive", "display": "summarized"}
+    sent = body("messages", effort="low")
+    assert sent["output_config"] == {"effort": "low"}
+    assert sent["thinking"] == {"type": "adaptive", "display": "summarized"}
     assert body("messages", effort="none")["thinking"] == {"type": "disabled"}
-    told = body("messages", thinking_budget=2000)
-    assert told["thinking"] == {"type": "enabled", "budget_tokens": 2000, "display": "summarized"}
-    told = body("gemini", effort="low")["generationConfig"]
-    assert told["thinkingConfig"] == {"thinkingLevel": "low", "includeThoughts": True}
-    told = body("gemini", thinking_budget=0)["generationConfig"]
-    assert told["thinkingConfig"] == {"thinkingBudget": 0, "includeThoughts": True}
+    sent = body("messages", thinking_budget=2000)
+    assert sent["thinking"] == {"type": "enabled", "budget_tokens": 2000, "display": "summarized"}
+    sent = body("gemini", effort="low")["generationConfig"]
+    assert sent["thinkingConfig"] == {"thinkingLevel": "low", "includeThoughts": True}
+    sent = body("gemini", thinking_budget=0)["generationConfig"]
+    assert sent["thinkingConfig"] == {"thinkingBudget": 0, "includeThoughts": True}
 
 
 @pytest.mark.parametrize("endpoint", DIALECTS)
 def test_room_for_thoughts_is_added_to_every_limit(endpoint: str) -> None:
     plain, roomy = dialect(endpoint), dialect(endpoint, thinking_room=1000)
-    for make in (lambda one: one.writing(WRITE), lambda one: one.sampling(PROMPT, 0)):
+    for make in (
+        lambda protocol: protocol.writing(WRITE),
+        lambda protocol: protocol.sampling(PROMPT, 0),
+    ):
         assert roomy.most(make(roomy)).written - plain.most(make(plain)).written == 1000
 
 
@@ -119,15 +123,15 @@ def test_a_key_for_the_cache_goes_to_openai_alone(endpoint: str) -> None:
 
 def test_more_of_the_body_is_merged_in_and_null_removes() -> None:
     extra = {"seed": None, "random_seed": 4, "stop": ["Y"]}
-    told = body("chat", extra_body=extra)
-    assert "seed" not in told
-    assert (told["random_seed"], told["stop"], told["model"]) == (4, ["Y"], "m")
+    sent = body("chat", extra_body=extra)
+    assert "seed" not in sent
+    assert (sent["random_seed"], sent["stop"], sent["model"]) == (4, ["Y"], "m")
     streamed = body("chat", stream=True, official=True, extra_body={"stream_options": None})
     assert (streamed["stream"], "stream_options" in streamed) == (True, False)
-    told = body("chat", official=True, extra_body={"prompt_cache_key": None})
-    assert "prompt_cache_key" not in told
-    told = body("gemini", extra_body={"generationConfig": {"topK": 3}})["generationConfig"]
-    assert (told["topK"], told["maxOutputTokens"]) == (3, 50)
+    sent = body("chat", official=True, extra_body={"prompt_cache_key": None})
+    assert "prompt_cache_key" not in sent
+    sent = body("gemini", extra_body={"generationConfig": {"topK": 3}})["generationConfig"]
+    assert (sent["topK"], sent["maxOutputTokens"]) == (3, 50)
 
 
 def test_samples_differ_although_a_protocol_has_no_seed(
@@ -137,8 +141,8 @@ def test_samples_differ_although_a_protocol_has_no_seed(
     canned = [Canned(VENDORS["messages"].reply(Piece((word,)))) for word in ("a", "b")]
     with vendor_server(VENDORS["messages"], canned) as (url, seen):
         model = OpenAI("m", url, "messages", cache=str(tmp_path / "c")).load()
-        asked = [[WRITE], [replace(WRITE, seed=4)], [WRITE]]
-        assert [model.answer(one)[0].text for one in asked] == ["a", "b", "a"]
+        batches = [[WRITE], [replace(WRITE, seed=4)], [WRITE]]
+        assert [model.answer(batch)[0].text for batch in batches] == ["a", "b", "a"]
         model.close()
     assert seen.bodies[0] == seen.bodies[1]
 
@@ -162,8 +166,8 @@ def test_vendors_with_keys_of_their_own_in_one_run(
         canned = [Canned(VENDORS[endpoint].reply(Piece((endpoint,))))]
         servers.append(vendor_server(VENDORS[endpoint], canned))
         url, seen = servers[-1].__enter__()
-        own = {"key_env": "OURS"} if endpoint == "chat" else {}
-        models.append((endpoint, OpenAI("m", url, endpoint, **settings, **own).load(), seen))
+        key = {"key_env": "OURS"} if endpoint == "chat" else {}
+        models.append((endpoint, OpenAI("m", url, endpoint, **settings, **key).load(), seen))
     for endpoint, model, seen in models:
         assert model.answer([WRITE])[0].text == endpoint
         for _, headers, _ in seen.requests:
@@ -304,9 +308,9 @@ def test_settings_are_checked(settings: dict[str, Any], line: str) -> None:
 
 
 def test_a_source_can_be_hashed_and_compared() -> None:
-    one, same = (OpenAI("m", headers={"x": "y"}, extra_body={"a": {"b": 1}}) for _ in range(2))
-    assert hash(one) == hash(same)
-    assert one == same != OpenAI("m")
+    source, same = (OpenAI("m", headers={"x": "y"}, extra_body={"a": {"b": 1}}) for _ in range(2))
+    assert hash(source) == hash(same)
+    assert source == same != OpenAI("m")
 
 
 # Identity, and what was kept before.
@@ -334,9 +338,9 @@ def test_settings_at_their_defaults_leave_identities_as_they_were() -> None:
     ):
         assert OpenAI("gpt-4.1", **changed).identity() != OLD_IDENTITY
     assert OpenAI("gpt-4.1", temperature="omit").identity()["temperature"] == "not sent"
-    told = OpenAI("m", endpoint="messages").identity()
-    assert (told["temperature"], told["not_sent"]) == ("not sent", ["seed", "json"])
-    assert json.dumps(told)
+    identity = OpenAI("m", endpoint="messages").identity()
+    assert (identity["temperature"], identity["not_sent"]) == ("not sent", ["seed", "json"])
+    assert json.dumps(identity)
     assert OpenAI("m", endpoint="gemini", thinking_budget=0).identity() != (
         OpenAI("m", endpoint="gemini").identity()
     )
@@ -359,10 +363,10 @@ def old_body(request: Generate) -> Body:
     """A request as it was written before there were other protocols."""
     opening = [{"role": "system", "content": request.prompt.system}] * bool(request.prompt.system)
     text = request.prompt.static + request.prompt.changing + request.prompt.cue
-    told: Body = {"model": "m", "max_tokens": request.max_tokens}
-    told |= {"messages": [*opening, {"role": "user", "content": text}]}
-    told |= {"temperature": request.temperature, "seed": request.seed}
-    return told | ({"stop": list(request.stop)} if request.stop else {})
+    old: Body = {"model": "m", "max_tokens": request.max_tokens}
+    old |= {"messages": [*opening, {"role": "user", "content": text}]}
+    old |= {"temperature": request.temperature, "seed": request.seed}
+    return old | ({"stop": list(request.stop)} if request.stop else {})
 
 
 def test_a_ledger_of_before_still_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,8 +379,8 @@ def test_a_ledger_of_before_still_answers(tmp_path: Path, monkeypatch: pytest.Mo
     with sqlite3.connect(tmp_path / "old") as base:
         base.executescript(OLD_TABLES)
         for request in (PROBE, WRITE):
-            asked = [NOWHERE, "chat", old_body(request)]
-            text = json.dumps(asked, sort_keys=True, ensure_ascii=False)
+            content = [NOWHERE, "chat", old_body(request)]
+            text = json.dumps(content, sort_keys=True, ensure_ascii=False)
             key = hashlib.sha256(text.encode()).digest()
             base.execute("INSERT INTO replies VALUES (?, ?)", (key, json.dumps(reply)))
         base.execute("INSERT INTO paid VALUES (?, 2, 6, 2)", (f"m at {NOWHERE}",))
@@ -404,23 +408,25 @@ def test_a_ledger_of_before_still_answers(tmp_path: Path, monkeypatch: pytest.Mo
 def test_prices_come_from_the_table_and_settings_win() -> None:
     url = "https://api.openai.com/v1"
     none = (None, None, None)
-    found = openai.prices_for("gpt-6-luna", url, none, 5.0, stores=False)
-    assert found == Prices(0.1, 0.5, 5.0, cached=0.01, stored=0.125)
-    own = openai.prices_for("gpt-6-luna", url, (3.0, None, None), None, stores=False)
-    assert own == Prices(3.0, 0.5), "a cached price of the table goes with its own price only"
-    own = openai.prices_for("claude-opus-5-5", url, (4.0, 8.0, 0.4), None, stores=True)
-    assert own == Prices(4.0, 8.0, None, 0.4, 5.0)
-    assert openai.prices_for("m", NOWHERE, none, None, stores=False) == Prices(0.0, 0.0)
+    listed = prices.prices_for("gpt-6-luna", url, none, 5.0, stores=False)
+    assert listed == Prices(0.1, 0.5, 5.0, cached=0.01, stored=0.125)
+    given_prices = prices.prices_for("gpt-6-luna", url, (3.0, None, None), None, stores=False)
+    assert given_prices == Prices(3.0, 0.5), (
+        "a cached price of the table goes with its own price only"
+    )
+    given_prices = prices.prices_for("claude-opus-5-5", url, (4.0, 8.0, 0.4), None, stores=True)
+    assert given_prices == Prices(4.0, 8.0, None, 0.4, 5.0)
+    assert prices.prices_for("m", NOWHERE, none, None, stores=False) == Prices(0.0, 0.0)
     assert OpenAI("gpt-6-luna", cap=1.0).price(10**6, 10**6) == pytest.approx(0.6)
 
 
 def test_the_dearest_price_of_the_day_counts() -> None:
     """By the hour: .15 and .3. By date: the price of 1 December is not that of November."""
     url = "https://generativelanguage.googleapis.com/v1beta"
-    assert openai.listed("deepseek-flash", "https://api.deepseek.com", "2026-11-25") == (
+    assert prices.listed("deepseek-flash", "https://api.deepseek.com", "2026-11-25") == (
         *(0.3, 1.2, 0.006, None),
     )
-    days = [openai.listed("gemini-4-argon", url, day) for day in ("2026-11-25", "2026-12-01")]
+    days = [prices.listed("gemini-4-argon", url, day) for day in ("2026-11-25", "2026-12-01")]
     assert [day and day[:2] for day in days] == [(2.0, 10.0), (4.0, 20.0)]
 
 

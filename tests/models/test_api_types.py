@@ -55,19 +55,21 @@ def test_every_body_is_of_the_vendors_type(endpoint: str, kind: str) -> None:
     settings = SETTINGS[kind]
     if endpoint == "completions" and "effort" in settings:
         pytest.skip("raw text knows no effort")
-    made, vendor = DIALECTS[endpoint](name="m", **settings), VENDORS[endpoint]
+    protocol, vendor = DIALECTS[endpoint](name="m", **settings), VENDORS[endpoint]
     typed = PARAMS[endpoint][kind == "stream"]
     adapter = TypeAdapter(typed)  # must outlive what it validates
-    (first,) = made.texts(vendor.reply(Piece(thoughts=None if endpoint == "completions" else "I")))
+    (first,) = protocol.texts(
+        vendor.reply(Piece(thoughts=None if endpoint == "completions" else "I"))
+    )
     reply = Generation(first.text, 1, 1, details=(first.detail,))
     for prompt in (PROMPT, continue_dialogue(PROMPT, reply, "And now?")):
-        whole = made.writing(Generate(prompt, 50, 0.7, ("Z",), 3, json=True))
-        bodies = [whole, made.sampling(prompt, 3)]
-        bodies += [made.several(whole, 3, 1)] if "n" not in made.LACKS else []
-        scoring = made.scoring(prompt, 5)
+        full = protocol.writing(Generate(prompt, 50, 0.7, ("Z",), 3, json=True))
+        bodies = [full, protocol.sampling(prompt, 3)]
+        bodies += [protocol.several(full, 3, 1)] if "n" not in protocol.LACKS else []
+        scoring = protocol.scoring(prompt, 5)
         bodies += [scoring] if scoring and kind != "stream" else []
         for body in bodies:
-            sent = made.sent(body, "group")
+            sent = protocol.sent(body, "group")
             assert set(sent) <= set(get_type_hints(typed)), "no field that the vendor lacks"
             exhaust(adapter.validate_python(sent))
 
@@ -77,8 +79,8 @@ def exhaust(node: Any) -> None:
     if isinstance(node, Mapping):
         node = list(node.values())
     if isinstance(node, Iterable) and not isinstance(node, str):
-        for one in node:
-            exhaust(one)
+        for part in node:
+            exhaust(part)
 
 
 ENDS = ("stop", "length", "tool", "refused")

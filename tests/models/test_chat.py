@@ -97,9 +97,9 @@ def test_auto_is_the_same_player_as_what_it_resolves_to(
 
 @pytest.mark.parametrize("model", ["pocket", "pocket_duel", "pocket_gamebench", "pocket_observer"])
 def test_the_models_in_the_box_keep_their_identity(model: str) -> None:
-    found = Checkpoint(f"pkg:models/{model}/weights").identity()
-    assert found["chat"] is False
-    assert set(found) == {"content", "dtype", "chat"}
+    identity = Checkpoint(f"pkg:models/{model}/weights").identity()
+    assert identity["chat"] is False
+    assert set(identity) == {"content", "dtype", "chat"}
 
 
 @pytest.mark.parametrize("template", [7, [{"name": "default"}], ["text"], {"default": 7}])
@@ -122,8 +122,8 @@ def test_thinking_reaches_the_template(thinking: Choice, end: str, folder: Path)
     source = Checkpoint(str(folder), thinking=thinking)
     text = source.load().tokens.text(PROMPT)
     assert text == f"<s>user\nRules.\nHand: red 1</s>\n<s>assistant\n{end}Answer:"
-    told = {} if thinking == "auto" else {"thinking": thinking}
-    assert source.identity() == {**Checkpoint(str(folder)).identity(), **told}
+    changed = {} if thinking == "auto" else {"thinking": thinking}
+    assert source.identity() == {**Checkpoint(str(folder)).identity(), **changed}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_template_of_parts_shows_the_question(folder: Path) -> None:
         "<s>system\nBe brief.\n</s>\n<s>user\nRules.\nHand: red 1\n</s>\n<s>assistant\nAnswer:"
     )
     other = replace(PROMPT, changing="Hand: blue 2\n")
-    red, blue = model.answer([Score((one,), ("A", "B")) for one in (PROMPT, other)])
+    red, blue = model.answer([Score((prompt,), ("A", "B")) for prompt in (PROMPT, other)])
     assert red.logprobs != blue.logprobs
     own_file(folder, CHAT.replace(" | trim", ""))
     assert Checkpoint(str(folder)).load().answer([Score((PROMPT,), ("A", "B"))]) == [red]
@@ -224,17 +224,17 @@ def test_a_template_that_calls_for_the_date_in_a_macro(folder: Path) -> None:
 def test_of_a_hub_model_that_is_not_here_only_its_templates_are_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    downloads = []
 
     def download(name: str, revision: str, allow_patterns: list[str]) -> str:
-        asked.append((name, revision, allow_patterns))
+        downloads.append((name, revision, allow_patterns))
         own_file(tmp_path)
         return str(tmp_path)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     monkeypatch.setattr(checkpoint, "cached_folder", lambda name, revision: None)
     monkeypatch.setattr(checkpoint, "_ask", lambda name, revision: "c" * 40)
-    found = Checkpoint("some/model").identity()
-    assert found == {"commit": "c" * 40, "dtype": "float32", "chat": True}
+    identity = Checkpoint("some/model").identity()
+    assert identity == {"commit": "c" * 40, "dtype": "float32", "chat": True}
     templates = [TOKENIZER_CONFIG, CHAT_TEMPLATE, f"{CHAT_TEMPLATES}/*.jinja"]
-    assert asked == [("some/model", "c" * 40, templates)]
+    assert downloads == [("some/model", "c" * 40, templates)]

@@ -114,8 +114,8 @@ def test_shards_are_found_through_their_index(folder, checkpoint_folder):
     places = {name: shard for shard, held in shards.items() for name in held}
     index = {"metadata": {"total_size": 0}, "weight_map": places}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    whole = Checkpoint(str(checkpoint_folder)).load().answer([ASK])
-    assert Checkpoint(str(folder)).load().answer([ASK]) == whole
+    unsharded = Checkpoint(str(checkpoint_folder)).load().answer([ASK])
+    assert Checkpoint(str(folder)).load().answer([ASK]) == unsharded
     (folder / "b.safetensors").unlink()
     assert "lacks b.safetensors" in refusal(Checkpoint(str(folder)))
 
@@ -176,7 +176,7 @@ def test_weights_that_the_config_leaves_unused_are_named(folder, caplog):
         weights[name] = torch.ones(len(weights["model.layers.0.self_attn.q_proj.weight"]))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     Checkpoint(str(folder)).load()
-    (warning,) = [one for one in caplog.records if one.name == "gauntlet"]
+    (warning,) = [record for record in caplog.records if record.name == "gauntlet"]
     assert warning.args == (str(folder), 1, bias)
 
 
@@ -258,11 +258,11 @@ def test_a_gpu_that_is_not_there(checkpoint_folder):
 def test_a_loaded_model_stays_what_it_is_when_its_files_are_written_over(folder):
     """The library maps weights as pages of the file, so later writes would change them."""
     model, file = Checkpoint(str(folder)).load(), folder / "model.safetensors"
-    before, whole = model.answer([ASK]), file.read_bytes()
-    header = 8 + int.from_bytes(whole[:8], "little")
+    before, content = model.answer([ASK]), file.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
     with file.open("r+b") as opened:
         opened.seek(header)
-        opened.write(bytes(len(whole) - header))
+        opened.write(bytes(len(content) - header))
     assert model.answer([ASK]) == before
     assert Checkpoint(str(folder)).load().answer([ASK]) != before
 
@@ -280,10 +280,10 @@ def test_a_file_that_changes_while_it_is_hashed(folder, monkeypatch):
     read = hashlib.file_digest
 
     def meanwhile(stream, kind):
-        found = read(stream, kind)
+        digest = read(stream, kind)
         time.sleep(0.02)
         os.utime(stream.name)
-        return found
+        return digest
 
     monkeypatch.setattr(hashlib, "file_digest", meanwhile)
     assert "changes while it is read" in refusal(Checkpoint(str(folder)))

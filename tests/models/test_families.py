@@ -18,13 +18,13 @@ WINDOWED = ("gemma2", "gemma3_text", "gpt_oss", "ministral", "olmo3", "cohere2")
 
 @pytest.mark.slow
 def test_every_family_is_scored_as_one_prompt_at_a_time():
-    found = []
+    results = []
     for row in rows(sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)):
         print(line(row), flush=True)
-        found.append(row)
-    scored = {row.family: row for row in found if row.difference is not None}
+        results.append(row)
+    scored = {row.family: row for row in results if row.difference is not None}
     assert len(scored) > 130
-    assert not [row for row in found if row.path.startswith(FAILED)]
+    assert not [row for row in results if row.path.startswith(FAILED)]
     limits = {family: AMPLIFIED.get(family, CLOSE) for family in scored}
     assert not [row for row in scored.values() if not row.difference < limits[row.family]]
     assert not [row for row in scored.values() if row.others]

@@ -81,15 +81,15 @@ def test_it_scores_as_one_prompt_at_a_time_and_alike_in_any_company(
     difference = np.abs(numbers(scored) - numbers(plain)).max()
     print(f"{name}: max |difference| {difference:.2g}")
     assert difference < 1e-4
-    for one, other in zip(scored, plain, strict=True):
-        assert np.argmax(one.logprobs, 1).tolist() == np.argmax(other.logprobs, 1).tolist()
+    for ours, other in zip(scored, plain, strict=True):
+        assert np.argmax(ours.logprobs, 1).tolist() == np.argmax(other.logprobs, 1).tolist()
     assert [local.answer([decision])[0] for decision in reversed(decisions)] == scored[::-1]
 
 
 def without(argument: str) -> Callable[..., Any]:
     """The attention of this pass, ignoring one argument from the library."""
-    told = general.attention
-    return lambda *args, **given: told(*args, **{**given, argument: None})
+    plain = general.attention
+    return lambda *args, **options: plain(*args, **{**options, argument: None})
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_a_cut_text_goes_on_where_it_was_cut(checkpoint_folder, monkeypatch, tem
     first = Generate(PROMPT, 20, temperature, seed=3)
     longer, other = replace(first, max_tokens=50), Generate(Prompt("", "e"), 33, 0.9, seed=4)
     local = Checkpoint(str(checkpoint_folder)).load()
-    (whole,) = Checkpoint(str(checkpoint_folder)).load().answer([longer])
+    (full,) = Checkpoint(str(checkpoint_folder)).load().answer([longer])
     steps, step = [], local._scorer.engine.step
     monkeypatch.setattr(local._scorer.engine, "step", lambda *args: steps.append(1) or step(*args))
     replies, coming = {}, [[longer]] if at_once else []
@@ -205,7 +205,7 @@ def test_a_cut_text_goes_on_where_it_was_cut(checkpoint_folder, monkeypatch, tem
     local.answer_on([first, other] if at_once else [first], more, replies.__setitem__)
     again = replies[2] if at_once else local.answer([longer])[0]
     assert replies[0].finishes == ("length",)
-    assert again == whole
+    assert again == full
     assert len(steps) < 55, "the first 20 tokens were not written twice"
 
 
@@ -249,12 +249,12 @@ def test_out_of_memory_halves_what_is_written_at_once(local, monkeypatch, caplog
 
 
 def test_a_stop_string_ends_the_text_and_is_left_off(local):
-    (whole,) = local.answer([Generate(PROMPT, 12)])
-    stop = whole.text[4:6]
+    (full,) = local.answer([Generate(PROMPT, 12)])
+    stop = full.text[4:6]
     (stopped,) = local.answer([Generate(PROMPT, 12, stop=(stop,))])
-    assert stopped.text == whole.text[: whole.text.index(stop)]
-    assert stopped.tokens < whole.tokens
-    assert (whole.finishes, stopped.finishes) == (("length",), ("stop_string",))
+    assert stopped.text == full.text[: full.text.index(stop)]
+    assert stopped.tokens < full.tokens
+    assert (full.finishes, stopped.finishes) == (("length",), ("stop_string",))
 
 
 def test_tokens_are_drawn_by_their_chances():
@@ -301,8 +301,8 @@ def test_a_prompt_longer_than_the_context_has_an_empty_answer(local):
 
 
 def test_thoughts_are_apart_and_no_stop_string_cuts_them(local, monkeypatch):
-    said = "<think>I say Move: red\nor blue</think>\nMove: red 1\nand more"
-    scripted(monkeypatch, local, said)
+    text = "<think>I say Move: red\nor blue</think>\nMove: red 1\nand more"
+    scripted(monkeypatch, local, text)
     (reply,) = local.answer([Generate(PROMPT, 90, 1.0, stop=("\n",))])
     assert reply.text == "Move: red 1"
     assert reply.detail().thoughts == "I say Move: red\nor blue"
@@ -328,14 +328,14 @@ def test_harmonys_channels_are_read_from_tokens(checkpoint_folder, tmp_path, mon
     network.resize_token_embeddings(len(tokenizer))
     network.save_pretrained(folder)
     model = Checkpoint(str(folder)).load()
-    said = "<|channel|>analysis<|message|>red or\nblue<|end|><|start|>assistant"
-    said += "<|channel|>final<|message|>red 1\nblue"
-    scripted(monkeypatch, model, said)
+    text = "<|channel|>analysis<|message|>red or\nblue<|end|><|start|>assistant"
+    text += "<|channel|>final<|message|>red 1\nblue"
+    scripted(monkeypatch, model, text)
     free = Prompt("Rules: draw.\n", "Hand: red 1\n")
     (reply,) = model.answer([Generate(free, 90, 1.0, stop=("\n",))])
     assert (reply.text, reply.detail().thoughts) == ("red 1", "red or\nblue")
     assert reply.detail().finish == "stop_string"
-    thought = len(model.tokens._bare(said.partition("red 1")[0]))
+    thought = len(model.tokens._bare(text.partition("red 1")[0]))
     assert reply.thought_tokens == thought < reply.tokens
     # A cue and a score are of the answer: not where the model would begin a channel.
     answer = "<|start|>assistant<|channel|>final<|message|>"

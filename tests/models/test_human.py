@@ -64,10 +64,10 @@ def test_any_other_line_is_asked_about_again(
     (reply,) = person.model.answer([question()])
     assert isinstance(reply, Scores)
     assert reply.logprobs[0].index(0.0) == 2
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for wrong in ("'four'", "''", "'4'"):
-        assert f"{wrong} is not one of 1, 2, 3\nChoice:" in said
-    assert said.count("You play Snap.") == 1
+        assert f"{wrong} is not one of 1, 2, 3\nChoice:" in output
+    assert output.count("You play Snap.") == 1
 
 
 def test_an_options_name_is_taken_for_its_number(
@@ -75,14 +75,14 @@ def test_an_options_name_is_taken_for_its_number(
 ) -> None:
     """In any case, with spaces or underscores; a number stays one, whatever the options' names."""
     listed = "Options:\n1) FOLD\n2) RAISE_HALF_POT\n3) 1\n"
-    asked = Score((Prompt("", listed, "Your choice:"),), ("1", "2", "3"))
+    request = Score((Prompt("", listed, "Your choice:"),), ("1", "2", "3"))
     person.types("fold\nraise half pot\n1\ncall\n3) 1\n3\n")
-    replies = person.model.answer([asked] * 4)
+    replies = person.model.answer([request] * 4)
     chosen = [reply.logprobs[0].index(0.0) for reply in replies if isinstance(reply, Scores)]
     assert chosen == [0, 1, 0, 2]
-    said = capsys.readouterr().out
-    assert "'call' is not one of 1, 2, 3" in said
-    assert "'3) 1' is not one of 1, 2, 3" in said
+    output = capsys.readouterr().out
+    assert "'call' is not one of 1, 2, 3" in output
+    assert "'3) 1' is not one of 1, 2, 3" in output
 
 
 def test_what_was_read_is_not_printed_again(

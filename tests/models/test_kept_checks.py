@@ -127,7 +127,7 @@ def test_a_difference_out_of_tolerance_fails_when_found_too(
 ) -> None:
     sound = scorer(checkpoint_folder)
     KeptDifferences(sound._plain.network, "Flat True").put(256, 0.5)
-    found = scorer(checkpoint_folder)
-    assert not found.proof.covers(256)
-    assert found.proof.proven == 16
+    again = scorer(checkpoint_folder)
+    assert not again.proof.covers(256)
+    assert again.proof.proven == 16
     assert measured == [16]

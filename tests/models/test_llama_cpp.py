@@ -22,11 +22,11 @@ import pytest
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.base import Dialogue, Generate, Prompt, Score, Scores
+from gauntlet.models.chat import KNOWN, thoughts_of
 from gauntlet.models.llama_cpp import answers
 from gauntlet.models.llama_cpp.answers import finish_of, parse_draft, seed_of
 from gauntlet.models.llama_cpp.client import Client, LocalServer
 from gauntlet.models.llama_cpp.sources import Gguf, LlamaServer
-from gauntlet.models.thoughts import KNOWN, thoughts_of
 from tests.gguf_files import POSITIONS, TEMPLATE, write_gguf
 
 installed = pytest.mark.skipif(
@@ -65,12 +65,12 @@ def test_scores_are_of_the_whole_vocabulary(model: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(answers, "FIRST", 1 << 10)
     text = model._texts.text(QUESTION, answering=True).text
     spelt = tuple(map(model._vocabulary.spellings, LETTERS))
-    whole = model._hear(QUESTION, spelt)
-    assert math.isclose(sum(map(math.exp, whole.listed.values())), 1, rel_tol=1e-4)
+    full = model._hear(QUESTION, spelt)
+    assert math.isclose(sum(map(math.exp, full.listed.values())), 1, rel_tol=1e-4)
     assert text.endswith("</s>[assistant]\nAnswer:")
     monkeypatch.setattr(answers, "FIRST", 1)
-    assert scores(model, QUESTION).logprobs[0] == pytest.approx(whole.logprobs(spelt), abs=1e-4)
-    assert scores(model, QUESTION).tokens == (whole.tokens,)
+    assert scores(model, QUESTION).logprobs[0] == pytest.approx(full.logprobs(spelt), abs=1e-4)
+    assert scores(model, QUESTION).tokens == (full.tokens,)
 
 
 @installed
@@ -79,8 +79,8 @@ def test_a_token_that_ends_texts_is_left_out(template: str, file: Path, tmp_path
     """A file may want it after every text, where a model would be asked what follows the end."""
     replies = []
     for ends in (False, True):
-        made = write_gguf(tmp_path / f"{ends}.gguf", template, ends=ends)
-        with closing(source(made).load()) as model:
+        gguf = write_gguf(tmp_path / f"{ends}.gguf", template, ends=ends)
+        with closing(source(gguf).load()) as model:
             replies.append(model.answer([Score((QUESTION,), LETTERS), Generate(QUESTION, 5)]))
     (scored, written), (scored_too, written_too) = replies
     assert isinstance(scored, Scores)
@@ -116,9 +116,9 @@ def test_damaged_weights_are_named_before_anything_is_played(tmp_path: Path) -> 
 
 @installed
 def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
-    made = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
+    gguf = write_gguf(tmp_path / "lost.gguf", "{% for m in messages %}[{{ m.role }}]{% endfor %}")
     with pytest.raises(ModelError, match=r"; set chat to false$"):
-        source(made).load()
+        source(gguf).load()
 
 
 @installed
@@ -129,10 +129,10 @@ def test_a_template_that_loses_the_question_is_refused(tmp_path: Path) -> None:
 def test_thoughts_that_a_template_opens_are_closed(
     opening: str, closed: str, tmp_path: Path
 ) -> None:
-    made = write_gguf(
+    gguf = write_gguf(
         tmp_path / "thinker.gguf", TEMPLATE.replace("[assistant]\n", f"[assistant]\n{opening}")
     )
-    with closing(source(made).load()) as model:
+    with closing(source(gguf).load()) as model:
         free = Prompt(RULES, "Which?\n")
         assert model._texts.text(free, answering=False).text.endswith(f"[assistant]\n{opening}")
         assert model._texts.text(free, answering=True).text.endswith(f"[assistant]\n{closed}")
@@ -162,8 +162,8 @@ def test_a_choice_of_several_tokens_is_refused(file: Path) -> None:
 @installed
 def test_scores_do_not_depend_on_the_cache(model: Any) -> None:
     prompts = [Prompt(RULES * 8, f"Turn {n}.\n", "Answer:") for n in range(6)]
-    forth = [scores(model, one).logprobs[0] for one in prompts]
-    back = [scores(model, one).logprobs[0] for one in reversed(prompts)]
+    forth = [scores(model, prompt).logprobs[0] for prompt in prompts]
+    back = [scores(model, prompt).logprobs[0] for prompt in reversed(prompts)]
     for row, other in zip(forth, reversed(back), strict=True):
         assert row == pytest.approx(other, abs=1e-3)
 
@@ -186,16 +186,16 @@ def test_a_dialogue_and_a_system_text_are_messages(model: Any) -> None:
 @installed
 def test_a_text_is_the_same_for_the_same_seed(model: Any) -> None:
     (three,) = model.answer([Generate(QUESTION, 8, temperature=1.0, seed=7, n=3)])
-    (one,) = model.answer([Generate(QUESTION, 8, temperature=1.0, seed=7)])
-    assert three.text == one.text
+    (single,) = model.answer([Generate(QUESTION, 8, temperature=1.0, seed=7)])
+    assert three.text == single.text
     assert len({*three.texts}) == 3
-    assert (one.tokens, one.finishes) == (8, ("length",))
+    assert (single.tokens, single.finishes) == (8, ("length",))
 
 
 @installed
 def test_a_text_ends_at_a_stop_string_or_with_the_context(model: Any) -> None:
     (whole,) = model.answer([Generate(QUESTION, 40)])
-    stop = next(one for one in whole.text if one.isascii() and one.isalpha())
+    stop = next(letter for letter in whole.text if letter.isascii() and letter.isalpha())
     (cut,) = model.answer([Generate(QUESTION, 40, stop=(stop,))])
     assert cut.text == whole.text.partition(stop)[0]
     assert cut.finishes == ("stop_string",)
@@ -248,7 +248,7 @@ def test_the_identity_is_the_content(file: Path, tmp_path: Path) -> None:
 @installed
 def test_auto_takes_the_file_s_own_template(file: Path, tmp_path: Path) -> None:
     plain = write_gguf(tmp_path / "plain.gguf")
-    assert [source(one).identity()["chat"] for one in (file, plain)] == [True, False]
+    assert [source(path).identity()["chat"] for path in (file, plain)] == [True, False]
     with pytest.raises(ModelError, match="set chat to auto or false"):
         source(plain, chat=True).identity()
 
@@ -273,7 +273,7 @@ def test_a_missing_file_and_others_are_refused_in_one_line(
     pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
     text.write_text("hello")
     short.write_bytes(b"GGUF\x03\x00")
-    for path, said in (
+    for path, why in (
         (tmp_path / "none.gguf", "does not exist"),
         (tmp_path, "is a folder"),
         (checkpoint_folder, "model=hf plays this folder"),
@@ -281,7 +281,7 @@ def test_a_missing_file_and_others_are_refused_in_one_line(
         (text, "is no GGUF file"),
         (short, "is truncated or damaged"),
     ):
-        with pytest.raises(ModelError, match=said) as raised:
+        with pytest.raises(ModelError, match=why) as raised:
             source(path).identity()
         assert "\n" not in str(raised.value)
 
@@ -468,8 +468,8 @@ def test_why_a_text_ended(reply: dict[str, Any], finish: str) -> None:
 
 
 def test_thoughts_are_kept_apart() -> None:
-    said = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
-    draft = parse_draft(said, thoughts_of(None), KNOWN[0])
+    reply = {"content": "I take A.</think>\n\nA", "stop_type": "eos"}
+    draft = parse_draft(reply, thoughts_of(None), KNOWN[0])
     assert (draft.text, draft.detail().thoughts) == ("A", "I take A.")
 
 

@@ -66,8 +66,8 @@ def test_the_same_bits_as_with_all_weights_in_memory(
     assert len(on_disk) < len(list(network.parameters()))
     assert isinstance(offloaded._scorer.engine, General)
     assert offloaded._scorer.pack_tokens == OFFLOADED_PACKS * PACK_MOST["cpu"]
-    asked = [*few, *(Generate(s.prompts[0], 4, temperature=0.7, seed=9) for s in few[:2])]
-    assert offloaded.answer(asked) == resident.answer(asked)
+    requests = [*few, *(Generate(s.prompts[0], 4, temperature=0.7, seed=9) for s in few[:2])]
+    assert offloaded.answer(requests) == resident.answer(requests)
 
 
 def test_the_reference_engine_and_other_dtypes_keep_their_bits_too(

@@ -19,7 +19,8 @@ from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.base import Finish, Generate, Prompt, Score
 from gauntlet.models.checkpoint import Checkpoint
-from gauntlet.models.exchanges import Replay, ScoreExchange
+from gauntlet.models.exchanges import ScoreExchange
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from tests.api import KEY, POCKET, WRITE, Altered, Chat, Opened, PocketServer, Refused, Script
 from tests.pipeline.records import decided, ended, write
@@ -39,8 +40,8 @@ def test_scores_equal_those_of_the_model_itself(
         for row, true in zip(mine.logprobs, wanted.logprobs, strict=True):
             for logprob, exact in zip(row, true, strict=True):
                 assert math.isinf(logprob) or logprob == pytest.approx(exact, abs=1e-4)
-    whole = [reply for reply in replies if not reply.ceilings]
-    assert whole, "the server left something out of every reply"
+    complete = [reply for reply in replies if not reply.ceilings]
+    assert complete, "the server left something out of every reply"
 
 
 def test_a_letter_that_is_not_reported_has_no_score_and_a_ceiling(
@@ -67,10 +68,10 @@ def test_the_log_keeps_what_was_not_reported(
     with opened(top=2) as model:
         (reply,) = model.answer(uno_scores[:1])
     statics: dict[str, str] = {}
-    asked = exchange(uno_scores[0], reply, statics)
-    assert isinstance(asked, ScoreExchange)
-    assert asked.unreported == sum(row.count(-math.inf) for row in reply.logprobs) > 0
-    write(tmp_path / "cell.jsonl", [ended(decided(1, asked=(asked,)), statics=statics)])
+    logged = exchange(uno_scores[0], reply, statics)
+    assert isinstance(logged, ScoreExchange)
+    assert logged.unreported == sum(row.count(-math.inf) for row in reply.logprobs) > 0
+    write(tmp_path / "cell.jsonl", [ended(decided(1, asked=(logged,)), statics=statics)])
     assert Replay(str(tmp_path / "cell.jsonl")).load().answer(uno_scores[:1]) == [reply]
 
 
@@ -131,16 +132,16 @@ def test_a_prompt_that_a_server_cuts_is_said_once(
         for text in ("one", "two"):
             model.answer([replace(WRITE, prompt=Prompt(f"{text}. " * 4000, "Say: "))])
     assert len(caplog.records) == warned
-    assert all("counts 2050 tokens" in one.getMessage() for one in caplog.records)
+    assert all("counts 2050 tokens" in record.getMessage() for record in caplog.records)
 
 
 def test_without_log_probabilities_drawn_answers_are_counted(
     opened: Opened, uno_scores: list[Score]
 ) -> None:
-    asked = [Score(uno_scores[0].prompts[:2], uno_scores[0].choices)]
-    local = Checkpoint(POCKET).load().answer(asked)
+    requests = [Score(uno_scores[0].prompts[:2], uno_scores[0].choices)]
+    local = Checkpoint(POCKET).load().answer(requests)
     with opened(scores="sampled", samples=200) as model:
-        replies = model.answer(asked)
+        replies = model.answer(requests)
     assert replies[0].ceilings == ()
     for row, exact in zip(replies[0].logprobs, local[0].logprobs, strict=True):
         counts = [200 * math.exp(logprob) for logprob in row]
@@ -426,11 +427,11 @@ def test_a_server_that_never_gives_the_rest_is_one_line(opened: Opened, changed)
 
 @pytest.mark.parametrize("endpoint", ["chat", "completions"])
 def test_a_system_text_reaches_the_model(opened: Opened, endpoint: str) -> None:
-    told = replace(DRAW, prompt=replace(DRAW.prompt, system=SYSTEM), max_tokens=12)
+    request = replace(DRAW, prompt=replace(DRAW.prompt, system=SYSTEM), max_tokens=12)
     local = Checkpoint(POCKET).load()
     with opened(endpoint=endpoint) as model:
-        assert model.answer([told]) == local.answer([told])
-        score = Score((told.prompt,), ("A", "B"))
+        assert model.answer([request]) == local.answer([request])
+        score = Score((request.prompt,), ("A", "B"))
         assert model.answer([score])[0].tokens == local.answer([score])[0].tokens
-    untold = replace(told, prompt=DRAW.prompt)
-    assert local.answer([told])[0].prompt_tokens > local.answer([untold])[0].prompt_tokens
+    untold = replace(request, prompt=DRAW.prompt)
+    assert local.answer([request])[0].prompt_tokens > local.answer([untold])[0].prompt_tokens

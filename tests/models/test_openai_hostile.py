@@ -91,10 +91,10 @@ BOUNDED: dict[str, tuple[Behaviour, str]] = {
 def test_a_reply_is_bounded_and_asked_for_once(tmp_path: Path, kind: str) -> None:
     behaviour, line = BOUNDED[kind]
     started = time.monotonic()
-    told, asked, unsure = error_of(behaviour, tmp_path)
-    assert line in told
-    assert "\n" not in told
-    assert asked == 1
+    message, count, unsure = error_of(behaviour, tmp_path)
+    assert line in message
+    assert "\n" not in message
+    assert count == 1
     free = kind in ("no end of an error", "round")
     assert (unsure == Tokens(0, 0)) == free, "what was perhaps billed is counted, once"
     assert free or unsure.written == WRITE.max_tokens
@@ -148,10 +148,10 @@ def test_a_key_that_a_server_repeats_is_in_no_error_and_no_reply(
     """Not in an error; and not in a reply, where it would be kept."""
     word = spelt(spelling)
     body = json.dumps({"error": {"message": f"wrong key {word}."}}).encode()
-    told, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
-    assert "wrong key" in told
+    message, _, _ = error_of(lambda talk: talk.reply(body, status="418 No"), tmp_path)
+    assert "wrong key" in message
     hidden = [KEY, KEY[:8], KEY[-4:], word, KEY.encode().hex()[:16], word.strip("=")[8:-4]]
-    assert [one for one in hidden if one in told] == []
+    assert [secret for secret in hidden if secret in message] == []
     if spelling in ("prefix", "masked"):
         return  # a reply may hold a few letters of a key by chance
     with at_work(lambda talk: talk.reply(reply(f"I was told {word}", id=word))) as (url, _):
@@ -159,21 +159,21 @@ def test_a_key_that_a_server_repeats_is_in_no_error_and_no_reply(
         with loaded(url, tmp_path, cache=str(cache)) as model:
             (said_so,) = model.answer([WRITE])
     assert "I was told" in said_so.text
-    kept = b"".join(file.read_bytes() for file in tmp_path.glob("other*"))
-    assert b"I was told" in kept
-    for text in (said_so.text, kept.decode(errors="replace")):
+    stored = b"".join(file.read_bytes() for file in tmp_path.glob("other*"))
+    assert b"I was told" in stored
+    for text in (said_so.text, stored.decode(errors="replace")):
         assert [
-            one for one in (KEY, KEY.encode().hex(), word.strip("=")[8:-4]) if one in text
+            secret for secret in (KEY, KEY.encode().hex(), word.strip("=")[8:-4]) if secret in text
         ] == []
 
 
 def test_an_error_is_one_line_that_a_terminal_cannot_obey(tmp_path: Path) -> None:
     bad = "\x1b]0;owned\x07\x1b[2J no\r\nseed\u202e here\x9b31m \u2066" + "x" * 50_000
     body = json.dumps({"error": {"message": bad}}).encode()
-    told, _, _ = error_of(lambda talk: talk.reply(body, status="400 \x1b[2J"), tmp_path)
-    assert told.isprintable()
-    assert r"\x1b]0;owned\x07\x1b[2J no seed\u202e here\x9b31m" in told
-    assert len(told) < 500
+    message, _, _ = error_of(lambda talk: talk.reply(body, status="400 \x1b[2J"), tmp_path)
+    assert message.isprintable()
+    assert r"\x1b]0;owned\x07\x1b[2J no seed\u202e here\x9b31m" in message
+    assert len(message) < 500
 
 
 def test_names_of_models_and_addresses_are_cleaned_too(tmp_path: Path) -> None:
@@ -183,12 +183,12 @@ def test_names_of_models_and_addresses_are_cleaned_too(tmp_path: Path) -> None:
         else:
             talk.reply(b"{}", status="404 Not Found")
 
-    told, _, _ = error_of(behaviour, tmp_path)
-    assert r"it has: 3, \x1b[2J[key]" in told
+    message, _, _ = error_of(behaviour, tmp_path)
+    assert r"it has: 3, \x1b[2J[key]" in message
     away = lambda talk: talk.reply(b"", f"location: http://x/{KEY}?\x1b[2J", status="302 Found")  # noqa: E731
-    told, _, _ = error_of(away, tmp_path)
-    assert told.isprintable()
-    assert KEY not in told
+    message, _, _ = error_of(away, tmp_path)
+    assert message.isprintable()
+    assert KEY not in message
 
 
 ODD: dict[str, Callable[[], bytes]] = {
@@ -203,9 +203,9 @@ ODD: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("kind", ODD)
 def test_an_odd_reply_is_a_line(tmp_path: Path, kind: str) -> None:
-    told, asked, _ = error_of(lambda talk: talk.reply(ODD[kind]()), tmp_path)
-    assert "its reply cannot be read" in told
-    assert asked == 1
+    message, count, _ = error_of(lambda talk: talk.reply(ODD[kind]()), tmp_path)
+    assert "its reply cannot be read" in message
+    assert count == 1
 
 
 def test_a_web_page_is_said_at_once(tmp_path: Path) -> None:
@@ -230,15 +230,15 @@ def test_a_server_that_goes_on_failing_is_warned_of_once(
         with pytest.raises(ModelError, match="503"):
             model.answer([WRITE])
         assert len(talks) > 3
-    (line,) = [one.getMessage() for one in caplog.records]
+    (line,) = [record.getMessage() for record in caplog.records]
     assert re.search(r"goes on failing \(503: no\); it is asked again for up to \d s$", line)
 
 
 def test_a_character_set_that_unfolds_is_not_obeyed(tmp_path: Path) -> None:
     kind = "content-type: application/json; charset=zlib"
     body = b'{"error": {"message": "no seed here"}}'
-    told, _, _ = error_of(lambda talk: talk.reply(body, kind, status="400 No"), tmp_path)
-    assert told.endswith("refused (400: no seed here)")
+    message, _, _ = error_of(lambda talk: talk.reply(body, kind, status="400 No"), tmp_path)
+    assert message.endswith("refused (400: no seed here)")
 
 
 def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
@@ -248,8 +248,8 @@ def test_counts_and_texts_that_no_file_holds(tmp_path: Path) -> None:
     )
     assert odd.encode() in body
     with at_work(lambda talk: talk.reply(body)) as (url, _), loaded(url, tmp_path) as model:
-        (told,) = model.answer([WRITE])
-        assert told.text.encode() == "\ufffd half".encode()
+        (answer,) = model.answer([WRITE])
+        assert answer.text.encode() == "\ufffd half".encode()
         assert model.spending().paid.prompt < 2000, "as much as could be, each time"
 
 
@@ -262,8 +262,8 @@ def test_a_byte_order_mark_is_no_part_of_a_reply(
         at_work(lambda talk: talk.reply(data)) as (url, talks),
         loaded(url, tmp_path, **settings) as model,
     ):
-        (told,) = model.answer([WRITE])
-    assert (told.text, len(talks)) == ("fine", 2)
+        (answer,) = model.answer([WRITE])
+    assert (answer.text, len(talks)) == ("fine", 2)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "800", "0.1"])
@@ -289,9 +289,9 @@ def test_a_log_probability_that_cannot_be_one_is_refused(tmp_path: Path, value: 
 )
 def test_a_header_may_hold_any_bytes(tmp_path: Path, header: str, status: str, line: str) -> None:
     body = b'{"error": {"message": "no"}}'
-    told, asked, _ = error_of(lambda talk: talk.reply(body, header, status=status), tmp_path)
-    assert line in told
-    assert asked == 1
+    message, count, _ = error_of(lambda talk: talk.reply(body, header, status=status), tmp_path)
+    assert line in message
+    assert count == 1
 
 
 @pytest.mark.parametrize("kind", ["hanging", "dripping", "waiting"])

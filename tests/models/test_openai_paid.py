@@ -135,15 +135,15 @@ def test_a_kill_loses_no_reply_and_forgets_no_request(tmp_path: Path) -> None:
 
 def test_a_reply_is_on_the_disk_before_it_is_used(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger", "m", Prices(0, 0), 1.0)
-    said: list[str] = []
-    ledger._base.set_trace_callback(said.append)
+    statements: list[str] = []
+    ledger._base.set_trace_callback(statements.append)
     ledger.claim(b"k", Tokens(1, 1))
     ledger.keep(b"k", "reply", Tokens(1, 1))
     ledger.close()
-    written = next(n for n, line in enumerate(said) if "INTO replies" in line)
-    levels = [line for line in said[:written] if "synchronous" in line]
+    written = next(n for n, line in enumerate(statements) if "INTO replies" in line)
+    levels = [line for line in statements[:written] if "synchronous" in line]
     assert levels[-1] == "PRAGMA synchronous = FULL"
-    assert said[-1] == "COMMIT"
+    assert statements[-1] == "COMMIT"
     with sqlite3.connect(tmp_path / "ledger") as base:
         assert base.execute("SELECT reply FROM replies").fetchall() == [("reply",)]
     base.close()
@@ -155,7 +155,7 @@ def test_a_reply_is_on_the_disk_before_it_is_used(tmp_path: Path) -> None:
 def each(model: Remote, requests: list[Request]) -> list[Future[object]]:
     """Make one call per request, from as many threads as the model has slots."""
     with ThreadPoolExecutor(model.slots) as threads:
-        return [threads.submit(lambda r=one: model.answer([r])[0]) for one in requests]
+        return [threads.submit(lambda r=request: model.answer([r])[0]) for request in requests]
 
 
 def test_its_slots_are_the_requests_it_may_have_under_way(opened: Opened) -> None:
@@ -192,7 +192,7 @@ def test_no_more_are_under_way_than_it_has_slots(
     requests = [replace(WRITE, seed=seed) for seed in range(6)]
     with opened(in_flight=in_flight) as model, ThreadPoolExecutor(6) as threads:
         before = len(script.arrivals)
-        list(threads.map(lambda one: model.answer([one]), requests))
+        list(threads.map(lambda request: model.answer([request]), requests))
     times = sorted(times[0] for times in script.arrivals.values())[before:]
     # An answer takes 0.2 s, so in any shorter while no more can come than may be under way.
     assert all(b - a >= 0.18 for a, b in zip(times, times[in_flight:], strict=False))
@@ -232,7 +232,7 @@ def test_threads_that_wait_at_the_end_get_a_reply_or_an_error(
         script.seconds = (0.3,)
         asks = [replace(WRITE, seed=seed) for seed in range(12)]
         with ThreadPoolExecutor(12) as threads:
-            futures = [threads.submit(model.answer, [one]) for one in asks]
+            futures = [threads.submit(model.answer, [request]) for request in asks]
             arrived(script, 4)
             end(model)
             assert not wait(futures, 20).not_done

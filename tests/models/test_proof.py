@@ -88,8 +88,10 @@ def engines(folder: Any) -> tuple[Packed, Reference]:
 
 
 def on_both_sides(plain: Reference, decisions: list[Score]) -> bool:
-    found = [len(plain.tokens.encode(prompt)) for one in decisions for prompt in one.prompts]
-    return min(found) < BORDER < max(found)
+    sizes = [
+        len(plain.tokens.encode(prompt)) for decision in decisions for prompt in decision.prompts
+    ]
+    return min(sizes) < BORDER < max(sizes)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -192,7 +194,7 @@ def test_a_text_that_crosses_a_border_is_written_as_if_read_anew(shape, make_che
     family, settings = SHAPES[shape]
     folder = make_checkpoint(family, **settings)
     local = Checkpoint(str(folder)).load()
-    prompts = [prompt for one in decisions for prompt in one.prompts]
+    prompts = [prompt for decision in decisions for prompt in decision.prompts]
     length = local._scorer.tokens.encode
     prompt = max((p for p in prompts if len(length(p)) < BORDER - 2), key=lambda p: len(length(p)))
     ask = Generate(prompt, BORDER + 8 - len(length(prompt)), seed=1, temperature=1.0)

@@ -12,8 +12,8 @@ import pytest
 from gauntlet.common.disk import add_checksum
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import Generate, Generation, Prompt, Score, Scores
-from gauntlet.models.exchanges import Replay
 from gauntlet.models.fake import Fake
+from gauntlet.models.replay import Replay
 
 STATIC = "Rules.\n"
 SCORE = Score((Prompt(STATIC, "Hand: red 1\nA) x", "Answer:"), Prompt(STATIC, "Hand: red 1\nB) x", "Answer:")), ("A", "B"))  # fmt: skip  # noqa: E501
@@ -42,8 +42,8 @@ WRITTEN = {
 
 
 def line(*exchanges, statics=None):
-    told = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
-    return add_checksum(json.dumps(told).encode()).decode() + "\n"
+    record = {"statics": statics or {}, "decisions": [{"asked": list(exchanges)}]}
+    return add_checksum(json.dumps(record).encode()).decode() + "\n"
 
 
 @pytest.fixture

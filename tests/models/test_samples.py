@@ -82,7 +82,7 @@ def test_a_person_is_not_asked_for_several_answers() -> None:
 
 
 def test_what_has_its_usual_value_is_not_in_the_log() -> None:
-    asked = exchange(Generate(Prompt("a\n", "b"), 5), Generation("c", 1, 1), {})
-    assert sorted(json.loads(encode(asked))) == [
+    logged = exchange(Generate(Prompt("a\n", "b"), 5), Generation("c", 1, 1), {})
+    assert sorted(json.loads(encode(logged))) == [
         *("cue", "kind", "logical_tokens", "settings", "shared", "static", "text", "tokens")
     ]

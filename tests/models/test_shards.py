@@ -127,10 +127,10 @@ def reports(jobs, tmp_path_factory) -> list[dict[str, RankReport]]:
     ]
     for rank in ranks:
         rank.start()
-    said = dict(out.get(timeout=900) for _ in ranks)
+    by_rank = dict(out.get(timeout=900) for _ in ranks)
     for rank in ranks:
         rank.join()
-    return [said[number] for number in range(RANKS)]
+    return [by_rank[number] for number in range(RANKS)]
 
 
 class Whole:
@@ -153,23 +153,23 @@ def scores(replies) -> np.ndarray:
     return np.array([value for row in rows for value in row])
 
 
-def off(report: RankReport, whole: Whole) -> float:
-    ours = scores(report.replies[: len(whole.replies)])
-    return float(np.abs(ours - scores(whole.replies)).max())
+def off(report: RankReport, unsharded: Whole) -> float:
+    ours = scores(report.replies[: len(unsharded.replies)])
+    return float(np.abs(ours - scores(unsharded.replies)).max())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_two_ranks_answer_as_one_network(name, reports, unsharded, figure):
-    whole = unsharded(name)
-    weights = [said[name].weights for said in reports]
-    all_weights = whole.weights
-    difference = off(reports[0][name], whole)
+    full = unsharded(name)
+    weights = [report[name].weights for report in reports]
+    all_weights = full.weights
+    difference = off(reports[0][name], full)
     figure(
         f"2 shards of {name}: log-probabilities within {difference:.1e} of one network, ranks "
         f"hold {' and '.join(f'{100 * w / all_weights:.0f}%' for w in weights)} of its layers"
     )
     assert difference < EXACT
-    written = [reply for reply in whole.replies if not isinstance(reply, Scores)]
+    written = [reply for reply in full.replies if not isinstance(reply, Scores)]
     assert [r for r in reports[0][name].replies if not isinstance(r, Scores)] == [
         *written,
         *written,
@@ -180,14 +180,14 @@ def test_two_ranks_answer_as_one_network(name, reports, unsharded, figure):
 
 @pytest.mark.parametrize("name", CASES)
 def test_ranks_say_the_same_to_the_bit_and_again(name, jobs, reports):
-    first, second = (said[name].replies for said in reports)
+    first, second = (report[name].replies for report in reports)
     assert first == second
-    asked = len(jobs[name].requests)
-    assert first[:asked] == first[asked:]
+    count = len(jobs[name].requests)
+    assert first[:count] == first[count:]
 
 
 def test_static_parts_stay_resident_on_every_rank(reports):
-    assert [said["llama"].computed for said in reports] == [1, 1]
+    assert [report["llama"].computed for report in reports] == [1, 1]
 
 
 def test_without_the_sum_over_ranks_the_answers_are_others(reports, unsharded):
@@ -196,29 +196,29 @@ def test_without_the_sum_over_ranks_the_answers_are_others(reports, unsharded):
 
 def test_all_ranks_halve_their_packs_when_one_lacks_memory(reports, unsharded):
     assert off(reports[0]["no memory"], unsharded("no memory")) < EXACT
-    packs = [said["no memory"].pack for said in reports]
+    packs = [report["no memory"].pack for report in reports]
     assert packs[0] == packs[1] < reports[0]["llama"].pack
 
 
 def test_all_ranks_keep_to_the_memory_of_the_least(reports, unsharded):
     assert off(reports[0]["little free"], unsharded("little free")) < EXACT
-    packs = [said["little free"].pack for said in reports]
+    packs = [report["little free"].pack for report in reports]
     assert packs == [PACK_LEAST, PACK_LEAST]
 
 
 def test_where_deepspeed_cannot_the_library_cuts_the_network(reports, unsharded, figure):
     name = "no DeepSpeed"
-    whole = unsharded(name)
-    difference = off(reports[0][name], whole)
+    full = unsharded(name)
+    difference = off(reports[0][name], full)
     figure(f"2 shards of llama by transformers: log-probabilities within {difference:.1e}")
     assert difference < EXACT
-    assert reports[0][name].weights < 0.75 * whole.weights
+    assert reports[0][name].weights < 0.75 * full.weights
 
 
 def test_more_ranks_than_key_heads_are_refused(reports):
-    for said in reports:
+    for report in reports:
         assert "has 1 key head: it can be cut into at most 1 shards, not 2" in (
-            said["one head"].error
+            report["one head"].error
         )
 
 

@@ -18,8 +18,8 @@ from gauntlet.models.base import Dialogue, Generate, Generation, Prompt, Score, 
 from gauntlet.models.checkpoint import Checkpoint
 from gauntlet.models.engine.local import Local
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.exchanges import Replay
 from gauntlet.models.human import TerminalModel
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline.log.exchanges import exchange
 from gauntlet.pipeline.viewer.match import decision_view
 from tests.models.conftest import CHAT, MakeCheckpoint, decision, numbers
@@ -79,30 +79,30 @@ def test_a_server_gets_a_message_a_turn() -> None:
 @pytest.mark.parametrize("prompt", [FIRST, TURNS])
 def test_a_log_knows_what_was_said(prompt: Prompt, tmp_path: Path) -> None:
     other = Dialogue(FIRST.static, FIRST.changing, FIRST.cue, turns=((" blue", "\nSure?\n"),))
-    asked = [Generate(prompt, 7), Generate(other, 7), Score((prompt,), ("A", "B"))]
+    requests = [Generate(prompt, 7), Generate(other, 7), Score((prompt,), ("A", "B"))]
     replies = [Generation("yes", 9, 1), Generation("no", 8, 1), Scores(((-1.0, -2.0),), (9,))]
     statics: dict[str, str] = {}
-    written = [exchange(*pair, statics) for pair in zip(asked, replies, strict=True)]
-    made = decided(1, asked=tuple(written))
-    write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
-    assert Replay(str(tmp_path)).load().answer(asked) == replies
-    shown = decision_view(made, statics).prompts
-    assert [one.text for one in shown] == [prompt.text, other.text, prompt.text]
+    written = [exchange(*pair, statics) for pair in zip(requests, replies, strict=True)]
+    record = decided(1, asked=tuple(written))
+    write(tmp_path / "log.jsonl", [ended(record, statics=statics)])
+    assert Replay(str(tmp_path)).load().answer(requests) == replies
+    shown = decision_view(record, statics).prompts
+    assert [shown_prompt.text for shown_prompt in shown] == [prompt.text, other.text, prompt.text]
 
 
 def test_a_log_knows_the_system_text_the_samples_and_the_form(tmp_path: Path) -> None:
-    told = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:", "You play.\n")
-    asked = Generate(told, 7, 0.5, ("Z",), seed=3, n=2, json=True)
+    prompt = Prompt("Rules.\n\n", "Hand: red 1\n", "Say:", "You play.\n")
+    request = Generate(prompt, 7, 0.5, ("Z",), seed=3, n=2, json=True)
     reply = Generation("{}", 9, 4, ('{"a": 1}',))
     statics: dict[str, str] = {}
-    made = decided(1, asked=(exchange(asked, reply, statics),))
+    record = decided(1, asked=(exchange(request, reply, statics),))
     assert sorted(statics.values()) == ["Rules.\n\n", "You play.\n"]
-    write(tmp_path / "log.jsonl", [ended(made, statics=statics)])
-    assert Replay(str(tmp_path)).load().answer([asked]) == [reply]
-    shown = decision_view(made, statics).prompts
-    assert [(one.text, one.reply) for one in shown] == [
-        (told.text, "{}"),
-        (told.text, '{"a": 1}'),
+    write(tmp_path / "log.jsonl", [ended(record, statics=statics)])
+    assert Replay(str(tmp_path)).load().answer([request]) == [reply]
+    shown = decision_view(record, statics).prompts
+    assert [(shown_prompt.text, shown_prompt.reply) for shown_prompt in shown] == [
+        (prompt.text, "{}"),
+        (prompt.text, '{"a": 1}'),
     ]
 
 
@@ -167,10 +167,10 @@ def decisions_with_system() -> list[Score]:
     systems = (SYSTEM, "", "You like blue.\n")
     return [
         Score(
-            tuple(replace(prompt, system=systems[number % 3]) for prompt in one.prompts),
-            one.choices,
+            tuple(replace(prompt, system=systems[number % 3]) for prompt in scored.prompts),
+            scored.choices,
         )
-        for number, one in enumerate(decisions)
+        for number, scored in enumerate(decisions)
     ]
 
 
@@ -184,9 +184,9 @@ def test_the_packed_scorer_stays_exact_and_reads_it_once(
     packed = Checkpoint(str(folder), chat=mode != "raw").load()
     plain = Checkpoint(str(folder), chat=mode != "raw", engine="reference").load()
     read = heads_read(packed, monkeypatch)
-    told, exact = packed.answer(decisions_with_system()), plain.answer(decisions_with_system())
-    assert np.abs(numbers(told) - numbers(exact)).max() < 1e-4
-    assert [reply.tokens for reply in told] == [reply.tokens for reply in exact]
+    scored, exact = packed.answer(decisions_with_system()), plain.answer(decisions_with_system())
+    assert np.abs(numbers(scored) - numbers(exact)).max() < 1e-4
+    assert [reply.tokens for reply in scored] == [reply.tokens for reply in exact]
     assert len(read) == 3, "a static part for each system text"
     assert sum("You like red." in text for text in read) == 1
 

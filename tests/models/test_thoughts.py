@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gauntlet.models.chat import HARMONY, KNOWN, Pair, Tags, thoughts_of
 from gauntlet.models.engine.text import cut_answer
-from gauntlet.models.thoughts import HARMONY, KNOWN, Pair, Tags, thoughts_of
 
 THINK, THOUGHT = KNOWN[:2]
 THOUGHTS = thoughts_of(None)

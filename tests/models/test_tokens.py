@@ -200,9 +200,9 @@ def test_tokens_of_a_checkpoint_are_those_of_its_tokenizer(checkpoint_folder: Pa
 def test_a_tokenizer_in_the_box_is_the_one_that_the_library_would_find(model: str) -> None:
     folder = PROJECT / "models" / model / "weights"
     loaded = load_tokens(folder, f"{SHIPPED}models/{model}/weights", chat=False).tokenizer
-    found = AutoTokenizer.from_pretrained(str(folder))
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
 
-    assert type(loaded) is type(found)
-    assert loaded.backend_tokenizer.to_str() == found.backend_tokenizer.to_str()
-    assert loaded.special_tokens_map == found.special_tokens_map
-    assert loaded.init_kwargs.keys() == found.init_kwargs.keys()
+    assert type(loaded) is type(tokenizer)
+    assert loaded.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
+    assert loaded.special_tokens_map == tokenizer.special_tokens_map
+    assert loaded.init_kwargs.keys() == tokenizer.init_kwargs.keys()

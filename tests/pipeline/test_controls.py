@@ -217,7 +217,7 @@ def test_noise_matches_that_all_fail_are_told_and_have_no_floor(
     sweep(*given)
     kept = Folder(folder).records_folder
     replayed = tmp_path / "replayed"
-    model = ("model._target_=models.exchanges.Replay", "~model.seed", f"+model.records={kept}")
+    model = ("model._target_=models.replay.Replay", "~model.seed", f"+model.records={kept}")
     words = [*given, *model, f"output_dir={replayed}", "noise_floor=true"]
     assert sweep(*words) == 0
     (row,) = pd.read_csv(replayed / "noise.csv").to_dict("records")

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gauntlet.common.errors import UserError
-from gauntlet.models.exchanges import Replay
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline import report, status
 from gauntlet.pipeline.log import folder, reading, records, recovery
 from gauntlet.pipeline.log.folder import Folder

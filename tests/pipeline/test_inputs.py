@@ -170,7 +170,7 @@ SETTINGS: dict[str, Callable[[Path], Settings]] = {
     "agents.dqn.player.DQN": networks,
     "models.checkpoint.Checkpoint": checkpoint,
     "models.llama_cpp.sources.Gguf": lambda folder: {"path": str(write_gguf(folder / "m.gguf"))},
-    "models.exchanges.Replay": records,
+    "models.replay.Replay": records,
     "tests.pipeline.filed.Filed": filed,
     "games.openspiel.game.OpenSpiel": tree,
     "games.openspiel.game.OpenSpiel of known rules": lambda _: {"name": "kuhn_poker"},

@@ -96,7 +96,7 @@ def test_a_log_is_played_again_without_its_model(
     monkeypatch.delattr(FakeModel, "_score")
     again = tmp_path / "again"
     replayed = (
-        *("model._target_=models.exchanges.Replay", "~model.seed", f"+model.records={path}"),
+        *("model._target_=models.replay.Replay", "~model.seed", f"+model.records={path}"),
         f"prompt={method}",
     )
     assert sweep(*replayed, f"output_dir={again}") == 0

@@ -19,10 +19,10 @@ from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api.dialects.base import Body, Dialect
 from gauntlet.models.api.jobs import JobOutcome, Jobs, Result, name_in
 from gauntlet.models.api.ledger import JOB_SECONDS, Ledger, Tokens
-from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.refusals import Failure
 from gauntlet.models.api.retry import FIRST_WAIT, UNREADABLE, Asker, RetryableError
 from gauntlet.models.api.sending import A_TOKEN, SPARE, Call, Response, TooLong
+from gauntlet.models.api.settings import Settings
 
 GATHER_SECONDS = 2.0
 """Requests become a job once no further one has come for so long."""
@@ -76,7 +76,7 @@ class BatchAsker(Asker):
     `patience` limits how long the server may fail to answer, not how long a job takes.
     """
 
-    def __init__(self, dialect: Dialect, source: OpenAI, ledger: Ledger, jobs: Jobs) -> None:
+    def __init__(self, dialect: Dialect, source: Settings, ledger: Ledger, jobs: Jobs) -> None:
         super().__init__(dialect, source, ledger)
         self._jobs = jobs
         self._changed = threading.Condition()

@@ -14,11 +14,11 @@ from msgspec import structs
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
+from gauntlet.models.api.dialects import Scorer
 from gauntlet.models.api.dialects.base import Body, Dialect, ReplyText, Reported, ScoredPrompt
 from gauntlet.models.api.ledger import Ledger, Spending, Tokens
-from gauntlet.models.api.openai import OpenAI
 from gauntlet.models.api.retry import LOG, UNREADABLE, Asker, NoAnswer, Refused
-from gauntlet.models.api.scorers import Scorer
+from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import (
     Finish,
     Generate,
@@ -45,7 +45,7 @@ class Remote:
 
     def __init__(
         self,
-        source: OpenAI,
+        source: Settings,
         dialect: Dialect,
         asker: Asker,
         ledger: Ledger,

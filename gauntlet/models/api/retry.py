@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 
@@ -35,10 +35,8 @@ from gauntlet.models.api.sending import (
     most_bytes,
     proxy_of,
 )
+from gauntlet.models.api.settings import Settings
 from gauntlet.models.base import Detail
-
-if TYPE_CHECKING:
-    from gauntlet.models.api.openai import OpenAI
 
 LOG = logging.getLogger("gauntlet")
 
@@ -101,7 +99,7 @@ class Asker:
     A request in flight in another thread or process is waited for, not sent again.
     """
 
-    def __init__(self, dialect: Dialect, source: OpenAI, ledger: Ledger) -> None:
+    def __init__(self, dialect: Dialect, source: Settings, ledger: Ledger) -> None:
         self.who = f"model {dialect.name!r} at {source.address}"
         self._dialect, self._source, self._ledger = dialect, source, ledger
         self._key = source.key

@@ -1,4 +1,4 @@
-"""Attention of a flat pass, over the tokens that each piece may see.
+"""The layout of a flat pass, and its attention: each piece over the tokens that it may see.
 
 Pieces of one shape are computed in one call. A piece's shape depends only on the piece, and its
 result does not depend on the others in the call, so its bits are batch-invariant. On a GPU, padding

@@ -85,7 +85,7 @@ class EquivalenceCheck:
         stored: KeptDifferences | None = None,
     ) -> None:
         """slow: for the log, what happens to texts that are not verified.
-        kept: the results of earlier processes."""
+        stored: the results of earlier processes."""
         self.proven = 0
         self.objection: str | None = None
         self._difference = difference

@@ -6,6 +6,9 @@ in one row, the library's modules run on that row, and at the attention call eac
 its own past and branches. Windows, soft caps and sinks come with the call, as the library passes
 them to any kernel. The modules are a copy that shares the network's weights, so the plain forward
 pass is unchanged.
+
+`Portable` is for decoders of which neither knows the attention: a decision's tree is a row of the
+library's own forward pass, by its positions and a four-dimensional mask.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A checkpoint in this process: loads the network and dispatches requests to its engine."""
+"""A checkpoint in this process: loads the network and dispatches requests to its engine.
+
+Of a network larger than memory, accelerate keeps as many modules in memory as fit and reads the
+others from the checkpoint's files for every pass. Scores keep their bits.
+"""
 
 from __future__ import annotations
 

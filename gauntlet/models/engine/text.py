@@ -1,4 +1,4 @@
-"""A text in progress: its tokens, when it ends, and the reply that it becomes."""
+"""A text in progress: how its tokens are chosen, when it ends, and the reply that it becomes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from gauntlet.models.base import Detail, Finish, Generate, Generation, unless_plain
+from gauntlet.models.chat import Pair, Thoughts
 from gauntlet.models.engine.reference import check_finite
 from gauntlet.models.engine.tokens import Tokens
-from gauntlet.models.thoughts import Pair, Thoughts
 
 REPEATS = 3
 """How often a text that loops has the same part, at least."""

@@ -1,4 +1,5 @@
-"""Prompts to tokens: the chat template, a fast encoding, and the spellings of a choice."""
+"""Prompts to tokens: the chat template, a fast encoding, the spellings of a choice, and the prompts
+of one decision as a trie, so that shared tokens are computed once."""
 
 from __future__ import annotations
 
@@ -16,9 +17,17 @@ from numpy.typing import NDArray
 
 from gauntlet.common.errors import ModelError, extra
 from gauntlet.models.base import Prompt
-from gauntlet.models.chat import TODAY, Message, chat_messages, dated, form_of, shows
+from gauntlet.models.chat import (
+    TODAY,
+    Message,
+    Tags,
+    chat_messages,
+    dated,
+    form_of,
+    shows,
+    thoughts_of,
+)
 from gauntlet.models.engine.files import SHIPPED, read_json
-from gauntlet.models.thoughts import Tags, thoughts_of
 
 LOG = logging.getLogger("gauntlet")
 

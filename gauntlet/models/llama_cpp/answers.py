@@ -25,6 +25,8 @@ from gauntlet.models.base import (
 from gauntlet.models.chat import (
     TODAY,
     Message,
+    Pair,
+    Thoughts,
     chat_messages,
     dated,
     form_of,
@@ -32,7 +34,6 @@ from gauntlet.models.chat import (
     rendered,
 )
 from gauntlet.models.llama_cpp.client import Client, ContextFull
-from gauntlet.models.thoughts import Pair, Thoughts
 
 FIRST, FACTOR, MOST = 256, 4, 1 << 14
 """How many log-probabilities are requested at first, how many times as many if a choice is not

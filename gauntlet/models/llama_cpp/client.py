@@ -1,4 +1,5 @@
-"""HTTP to one llama.cpp server, from any number of threads."""
+"""HTTP to one llama.cpp server, from any number of threads, and a server of our own in a child
+process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Models that llama.cpp runs: a GGUF file on this machine, or a running server.
 
-Importing this module is cheap: no library is needed before `load`, or a check of choices.
+Importing this module is cheap: no library is needed before `load`, or a check of choices. Of a GGUF
+file only the header is read.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from urllib.parse import urlsplit
 
 from gauntlet.common.errors import ModelError
 from gauntlet.models.base import check_fields, read_key
-from gauntlet.models.chat import DATE, prints_date
+from gauntlet.models.chat import DATE, Tags, prints_date, thoughts_of
 from gauntlet.models.engine.files import GGUF, Stamp, check_fetched, file_hash
 from gauntlet.models.llama_cpp.client import Client
-from gauntlet.models.thoughts import Tags, thoughts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import Any
 from gauntlet.agents.human import Human
 from gauntlet.common.errors import UserError
 from gauntlet.games.base import Action, Game, move_fault, move_with
-from gauntlet.models.exchanges import Replay
+from gauntlet.models.replay import Replay
 from gauntlet.pipeline.config.nodes import PACKAGES, build
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.results import CellInfo

@@ -19,7 +19,8 @@ from msgspec.json import decode, encode
 from gauntlet.common.errors import UserError
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.base import Reply
-from gauntlet.models.exchanges import Exchange, key
+from gauntlet.models.exchanges import Exchange
+from gauntlet.models.replay import key
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.log.differences import differences
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord, Preparation

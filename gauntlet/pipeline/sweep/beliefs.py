@@ -27,7 +27,7 @@ from gauntlet.common.errors import ModelError, UserError
 from gauntlet.games.capabilities import WIN, BeliefQuestion, Believable
 from gauntlet.games.contract import observation
 from gauntlet.models.base import Model, ModelSource, Paid, Reply, Score, Scores
-from gauntlet.models.exchanges import key
+from gauntlet.models.replay import key
 from gauntlet.pipeline.config.read import Seed, SweepConfig
 from gauntlet.pipeline.judging.judge import Choice, choices
 from gauntlet.pipeline.launch.loading import Planned

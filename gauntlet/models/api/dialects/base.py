@@ -18,7 +18,7 @@ from msgspec import structs
 
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Detail, Dialogue, Finish, Generate, Prompt
-from gauntlet.models.thoughts import Tags, thoughts_of
+from gauntlet.models.chat import Tags, thoughts_of
 
 Body = dict[str, Any]
 Limit = Literal["max_tokens", "max_completion_tokens"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from gauntlet.common.errors import UserError
 from gauntlet.models.api.ledger import Tokens
-from gauntlet.models.api.openai import listed, prices_for
+from gauntlet.models.api.settings import listed, prices_for
 from gauntlet.models.exchanges import Exchange, TextExchange
 from gauntlet.pipeline.log.schema import MatchRecord
 
