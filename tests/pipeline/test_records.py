@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_moved_aside_and_named(
     "given", [{"chosen": 2}, {"scores": (1.0,)}, {"chances": (1.0,)}, {"notes": {"answers": 7}}]
 )
 def test_a_decision_that_no_agent_may_make_has_no_record(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="option|Expected"):
+    with pytest.raises(ValueError, match=r"option|Expected"):
         decided(1, **given)
 
 
