@@ -20,6 +20,7 @@ import pytest
 from tests.cluster.brake import braked, words
 from tests.pipeline.logs import finished, matches, preparations
 
+ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("slurm.sh")
 PATIENCE = 420.0
 DEALS = 30
@@ -210,6 +211,21 @@ def test_a_job_at_its_time_limit_is_queued_again_and_goes_on(
     figure(f"SLURM, time limit: stopped after {stopped} of {2 * DEALS} matches, then finished")
     assert matches(folder) == matches(undisturbed)
     assert site.settled() == []
+
+
+def test_a_preempted_job_is_queued_again_and_goes_on(
+    site: Site, folder: Path, brake: Path, undisturbed: Path
+) -> None:
+    with braked(brake, 0.3):
+        number = site.submit(*job(folder, brake))
+        wait_for_matches(folder, 3)
+        site.ask("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null",
+                 "--wrap=sleep 1")  # fmt: skip
+        site.wait(number, "PENDING")
+        assert finished(folder) < 2 * DEALS
+    site.wait(number, "COMPLETED")
+    assert "SIGTERM: the sweep stopped" in printed(folder, number)
+    assert matches(folder) == matches(undisturbed)
 
 
 def test_a_cancelled_job_is_not_queued_again_and_leaves_nothing(

@@ -189,7 +189,6 @@ def test_references_of_several_stretches_bring_their_errors_by_share() -> None:
             ["agent=random", "game=arctic_scavengers", "baseline=null"],
             "arctic_scavengers has no playouts to judge luck by; arctic_scavengers has no ",
         ),
-        (["agent=rule", "game=tic_tac_toe", "agent=random"], "tic_tac_toe has no playouts"),
         (
             ["seats.0.agent=llm", "rotate=true"],
             "equal players in all seats share every deal evenly",

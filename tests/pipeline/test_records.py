@@ -80,6 +80,14 @@ def test_what_does_not_fit_is_moved_aside_and_named(
     assert aside.read_bytes() == b"of an earlier time\n" + spoilt
 
 
+@pytest.mark.parametrize(
+    "given", [{"chosen": 2}, {"scores": (1.0,)}, {"chances": (1.0,)}, {"notes": {"answers": 7}}]
+)
+def test_a_decision_that_no_agent_may_make_has_no_record(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"option|Expected"):
+        decided(1, **given)
+
+
 def test_files_of_nobodys_cell_are_left_as_they_are(tmp_path: Path) -> None:
     with Log(tmp_path, 1):
         """Create the folder."""

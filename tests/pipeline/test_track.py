@@ -115,8 +115,8 @@ def test_several_processes_make_a_new_store_together(tmp_path: Path) -> None:
     """In a folder whose name an address would take for a slash."""
     store = tmp_path / "feature%2Fx a?b#c" / "mlflow"
     command = [sys.executable, "-c", FIRST, str(store)]
-    first = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=120)[0] for process in first] == ["1\n"] * 3
+    first = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0] for process in first] == ["1\n"] * 2
     assert (store / "mlflow.db").exists()
 
 
