@@ -63,6 +63,16 @@ class Settling:
 
 
 @dataclass(frozen=True)
+class Noting:
+    """Takes any option, and notes what decides nothing."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        TURNS.append(len(turn.options))
+        return Decision(int(rng.integers(len(turn.options))), notes={"turn": len(TURNS)})
+        yield
+
+
+@dataclass(frozen=True)
 class Scoring:
     """Scores the options' letters by itself, without a prompting method."""
 

@@ -478,6 +478,18 @@ def test_players_that_keep_nothing_are_not(sweep: Sweep, capsys: Capsys, played:
     assert not replayed(capsys.readouterr().out)
 
 
+def test_notes_that_decide_nothing_may_differ(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    """Nor do they draw the blame that is another player's."""
+    noting = (*HABIT[:2], f"{HABIT[2]}.Noting")
+    assert sweep(*OWN, *noting, "deals=2") == 0
+    assert not replayed(capsys.readouterr().out)
+    opponent = "{_target_: tests.pipeline.habits.Remembering}"
+    other = (f"seats.0.agent={opponent}", f"output_dir={folder.parent / 'other'}")
+    assert sweep(*OWN, *noting, *other, "deals=2") == 0
+    (line,) = replayed(capsys.readouterr().out)
+    assert "seat 0 (" in line
+
+
 def test_the_replay_asks_no_model(
     sweep: Sweep, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,7 +156,7 @@ class Preflight:
             fault: Fault | None = Fault(None, f"beforehand {error}")
             suspects = [player for player in cell.players if isinstance(player.agent, Prepared)]
         else:
-            fault = replayer.fault(*records)
+            fault = replayer.fault(*records, notes=False)
         if fault is None:
             return
         if fault.seat is not None:
