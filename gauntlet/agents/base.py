@@ -179,11 +179,14 @@ def check_decision(part: object, method: str, turn: Turn, decision: Any) -> None
     if type(decision.attempts) is not int or decision.attempts < 0:
         raise fault(part, method, decision.attempts, "an int from 0 on", "the attempts")
     scores, drawn = decision.scores, decision.chances
-    if scores != () and not (are_numbers(scores, count) and all(one < math.inf for one in scores)):
-        raise fault(part, method, scores, f"(), or {count} numbers, one per option", "scores")
-    if drawn != () and not are_chances(drawn, count):
-        allowed = f"(), or {count} probabilities, one per option, of sum 1"
-        raise fault(part, method, drawn, allowed, "chances")
+    few = f"(), or a tuple of {count}"
+    below = are_numbers(scores, count) and all(one < math.inf for one in scores)
+    if not (isinstance(scores, Sequence) and (below or len(scores) == 0)):
+        raise fault(part, method, scores, f"{few} numbers, one per option", "scores")
+    if not (isinstance(drawn, Sequence) and (are_chances(drawn, count) or len(drawn) == 0)):
+        raise fault(
+            part, method, drawn, f"{few} probabilities, one per option, of sum 1", "chances"
+        )
     for name, flag in (("fallback", decision.fallback), ("forfeit", decision.forfeit)):
         if type(flag) is not bool:
             raise fault(part, method, flag, "True or False", name)

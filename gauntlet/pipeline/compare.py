@@ -28,6 +28,7 @@ from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, cell_name
 from gauntlet.pipeline.tables.sweep.claims import CELLS, Pairing, choose_pairs
 from gauntlet.pipeline.tables.sweep.pairs import VIEW, compare_pairs, pairing
 from gauntlet.pipeline.tables.sweep.terminal import sheet_view
+from gauntlet.pipeline.tables.sweep.verdict import PARTIAL, unrepeatable
 
 
 def compare(first: Path, second: Path) -> Results:
@@ -65,6 +66,12 @@ def compare(first: Path, second: Path) -> Results:
     return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
 
 
+def notes(results: Results) -> list[str]:
+    """Why pairs have no p."""
+    partial = any(cell.partial for cell in results.cells)
+    return [*unrepeatable(results, results.cells), *[PARTIAL] * partial]
+
+
 def _short_names(
     first: Path, cells: Sequence[CellResults], folders: Sequence[Path]
 ) -> dict[str, str]:
@@ -95,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         file = str(options.csv or "--csv FILE")
         for sheet in VIEW(Part(results, results["pairs"], TERMINAL, file)):
             console().print(sheet_view(sheet))
+        for line in notes(results):
+            console().print(line)
         if options.csv:
             write_atomically(options.csv, results["pairs"].to_csv(index=False))
     except UserError as error:

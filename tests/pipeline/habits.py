@@ -49,6 +49,29 @@ class Learning:
         yield
 
 
+TURNS: list[int] = []
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Like `Learning` after 10 turns, which it counts outside itself."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        TURNS.append(len(turn.options))
+        return Decision(0 if len(TURNS) <= 10 else len(turn.options) - 1)
+        yield
+
+
+@dataclass(frozen=True)
+class Noting:
+    """Takes any option, and notes what decides nothing."""
+
+    def decide(self, turn: Turn, rng: np.random.Generator) -> Thinking:
+        TURNS.append(len(turn.options))
+        return Decision(int(rng.integers(len(turn.options))), notes={"turn": len(TURNS)})
+        yield
+
+
 @dataclass(frozen=True)
 class Scoring:
     """Scores the options' letters by itself, without a prompting method."""

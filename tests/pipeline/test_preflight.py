@@ -19,7 +19,7 @@ from gauntlet.common.errors import ModelError, UserError
 from gauntlet.models.base import Generate, Generation, Reply, Request
 from gauntlet.models.fake import FakeModel
 from gauntlet.pipeline import report, status, verify
-from gauntlet.pipeline.compare import compare
+from gauntlet.pipeline.compare import compare, notes
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.plan.cells import Task
 from gauntlet.pipeline.play.admission import Admission
@@ -29,6 +29,7 @@ from gauntlet.pipeline.tables.sweep.contest import load_contest
 from gauntlet.pipeline.tables.sweep.verdict import saved_verdict
 from tests import hostile
 from tests.hostile import at_work
+from tests.pipeline import habits
 from tests.pipeline.conftest import Capsys, Sweep
 from tests.pipeline.logs import control_matches, matches
 
@@ -406,7 +407,9 @@ def test_nothing_is_claimed_about_an_agent_with_state_by_any_reader_of_the_folde
     seats = ("seats.0.agent=random,first", "agent=random", f"output_dir={other}")
     assert sweep(*OWN, *seats, "deals=60") == 0
     assert unclaimed(other) == [False, False]
-    assert compare(folder, other)["pairs"]["p"].isna().all()
+    compared = compare(folder, other)
+    assert compared["pairs"]["p"].isna().all()
+    assert len(notes(compared)) == 1
     with pytest.raises(UserError, match="2 cells left out"):
         load_contest([folder]).check("half")
 
@@ -415,6 +418,16 @@ def test_state_that_matters_only_later_shows_in_the_last_matches(
     sweep: Sweep, folder: Path, capsys: Capsys
 ) -> None:
     assert sweep(*OWN, *LEARNING, "deals=100") == 0
+    assert len(replayed(capsys.readouterr().out)) == 1
+    assert unclaimed(folder) == [True]
+
+
+def test_state_of_a_module_that_has_settled_shows_in_the_first_match(
+    sweep: Sweep, folder: Path, capsys: Capsys
+) -> None:
+    """No copy has it, and all later matches are alike."""
+    habits.TURNS.clear()
+    assert sweep(*OWN, *HABIT[:2], f"{HABIT[2]}.Settling", "deals=60", "concurrent_matches=1") == 0
     assert len(replayed(capsys.readouterr().out)) == 1
     assert unclaimed(folder) == [True]
 
@@ -463,6 +476,18 @@ def test_an_adaptive_sweep_claims_nothing_about_an_agent_with_state(
 def test_players_that_keep_nothing_are_not(sweep: Sweep, capsys: Capsys, played: str) -> None:
     assert sweep("game=tic_tac_toe", *played.split(), "deals=2") == 0
     assert not replayed(capsys.readouterr().out)
+
+
+def test_notes_that_decide_nothing_may_differ(sweep: Sweep, folder: Path, capsys: Capsys) -> None:
+    """Nor do they draw the blame that is another player's."""
+    noting = (*HABIT[:2], f"{HABIT[2]}.Noting")
+    assert sweep(*OWN, *noting, "deals=2") == 0
+    assert not replayed(capsys.readouterr().out)
+    opponent = "{_target_: tests.pipeline.habits.Remembering}"
+    other = (f"seats.0.agent={opponent}", f"output_dir={folder.parent / 'other'}")
+    assert sweep(*OWN, *noting, *other, "deals=2") == 0
+    (line,) = replayed(capsys.readouterr().out)
+    assert "seat 0 (" in line
 
 
 def test_the_replay_asks_no_model(

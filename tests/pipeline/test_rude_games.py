@@ -149,6 +149,9 @@ def test_a_wrong_measure_is_the_games_fault_in_a_baseline_too(value: str) -> Non
         baseline.measure(replace(cell, measure="score"), 1)
 
 
+HALVES: Any = np.ones(2) / 2
+
+
 @pytest.mark.parametrize(
     ("value", "line"),
     [
@@ -158,8 +161,13 @@ def test_a_wrong_measure_is_the_games_fault_in_a_baseline_too(value: str) -> Non
         (Decision(-1), "decide returned the option -1; it must be an int from 0 to 1"),
         (Decision(np.int64(1)), "decide returned the option np.int64(1); it must be an int"),
         (Decision(True), "decide returned the option True; it must be an int from 0 to 1"),
-        (Decision(0, scores=(1.0,)), "decide returned scores (1.0,); it must be (), or 2 numbers"),
+        (
+            Decision(0, scores=(1.0,)),
+            "decide returned scores (1.0,); it must be (), or a tuple",
+        ),
         (Decision(0, scores=(1.0, float("nan"))), "decide returned scores (1.0, nan); it must"),
+        (Decision(0, scores=HALVES), "decide returned scores array([0.5, 0.5]); it must be ()"),
+        (Decision(0, chances=HALVES), "decide returned chances array([0.5, 0.5]); it must be ()"),
         (Decision(0, chances=(0.3, 0.3)), "decide returned chances (0.3, 0.3); it must be (), or"),
         (Decision(0, status="great"), "decide returned the status 'great'; it must be one of"),  # type: ignore[arg-type]
         (Decision(0, attempts=-1), "decide returned the attempts -1; it must be an int from 0"),

@@ -72,25 +72,26 @@ class Replayer:
             raise QuestionMismatch("they ask something else")
         return cls(ready.cell, seed)
 
-    def fault(self, *records: MatchRecord) -> Fault | None:
+    def fault(self, *records: MatchRecord, notes: bool = True) -> Fault | None:
         """How the first replayed match that differs from its record does so; None if none does.
-        Copies of the players replay these matches one after the other."""
+        Copies of the players replay these matches one after the other. notes: whether those of
+        decisions count, which may tell the time and decide nothing."""
         cell = with_copies(self.cell)
-        return next(filter(None, (self._fault(cell, record) for record in records)), None)
+        return next(filter(None, (self._fault(cell, record, notes) for record in records)), None)
 
-    def _fault(self, cell: Cell, record: MatchRecord) -> Fault | None:
+    def _fault(self, cell: Cell, record: MatchRecord, notes: bool) -> Fault | None:
         task = Task(record.cell, record.deal, record.rotation, record.match)
         asked = [one for decision in record.decisions for one in decision.asked]
         table = Table(cell, task, self.seed)
         try:
             state = run(table.played(), _replies(asked, record.statics))
-            replayed = table.record(state)
+            replayed = _compared_fields(table.record(state), notes)
         except QuestionMismatch as error:
             message = str(error)
         except Exception as error:  # whatever a game or agent raises
             message = f"it fails: {type(error).__name__}: {one_line(str(error), 200)}"
         else:
-            found = [*differences(_compared_fields(record), _compared_fields(replayed))]
+            found = [*differences(_compared_fields(record, notes), replayed)]
             if not found:
                 return None
             message = "; ".join(
@@ -99,7 +100,8 @@ class Replayer:
             )
             if len(found) > SHOWN:
                 message += f"; and {len(found) - SHOWN:,} more"
-        return Fault(_deviating_seat(record.decisions, table.decisions), message)
+        decided = (_plain(each, notes) for each in (record.decisions, table.decisions))
+        return Fault(_deviating_seat(*decided), message)
 
 
 def with_copies(cell: Cell) -> Cell:
@@ -115,16 +117,22 @@ def _copied(player: Player) -> Player:
 
 
 def _deviating_seat(
-    recorded: Sequence[DecisionRecord], replayed: Sequence[DecisionRecord]
+    recorded: Sequence[Mapping[str, Any]], replayed: Sequence[Mapping[str, Any]]
 ) -> int | None:
     """The seat of the first decision that differs, or that the replay did not reach; None if its
     options differ too, or no decision does."""
     for before, after in zip_longest(recorded, replayed):
         if before is None or after is None:
-            return before.seat if before else None
-        if encode(before) != encode(after):
-            return before.seat if before.options == after.options else None
+            return int(before["seat"]) if before else None
+        if next(differences(before, after), None):
+            return int(before["seat"]) if before["options"] == after["options"] else None
     return None
+
+
+def _plain(decisions: Sequence[DecisionRecord], notes: bool) -> list[dict[str, Any]]:
+    """The decisions as JSON data, with or without their notes."""
+    found: list[dict[str, Any]] = decode(encode(decisions))
+    return found if notes else [{**each, "notes": {}} for each in found]
 
 
 def _clip(value: Any) -> str:
@@ -147,8 +155,9 @@ def _replies(exchanges: Iterable[Exchange], statics: Mapping[str, str]) -> Calla
     return answer
 
 
-def _compared_fields(record: MatchRecord) -> dict[str, Any]:
+def _compared_fields(record: MatchRecord, notes: bool) -> dict[str, Any]:
     """The record's compared fields, as JSON data."""
     told: dict[str, Any] = decode(encode(record))
-    told["decisions"] = dict(enumerate(told["decisions"]))  # so that lengths may differ
+    decisions = _plain(record.decisions, notes)
+    told["decisions"] = dict(enumerate(decisions))  # so that lengths may differ
     return {name: value for name, value in told.items() if name not in BESIDE}

@@ -6,8 +6,10 @@ other matches wait for it (`pipeline/play/admission.py`), for some seconds only 
 
 Matches are also replayed from their records by copies of the players made before the first match,
 so that state which players keep between matches shows: the first match twice in a row, and when all
-are played one of the second half and the last, each by fresh copies. Replies come from the record:
-no model is asked. Nothing is claimed about cells whose matches come out otherwise.
+are played the first again, one of the second half and the last, each by fresh copies. State outside
+the players, as in a module, is not copied: what it has become shows in the first match. Replies
+come from the record: no model is asked. Nothing is claimed about cells whose matches come out
+otherwise.
 """
 
 from __future__ import annotations
@@ -122,10 +124,11 @@ class Preflight:
             self._settle(record.cell)
 
     def ended(self) -> None:
-        """Replay later matches: state may begin to matter after the first one."""
+        """Replay the first match and later ones: state may begin to matter after the first one."""
         for watched in self._watched.values():
             if watched.count > 1:
-                for record in {one.match: one for one in (watched.later, watched.last)}.values():
+                ends = (watched.first, watched.later, watched.last)
+                for record in {one.match: one for one in ends}.values():
                     self._replay(watched.cell, record)
 
     def _is_worth_it(self, cell: Cell, record: MatchRecord) -> bool:
@@ -153,7 +156,7 @@ class Preflight:
             fault: Fault | None = Fault(None, f"beforehand {error}")
             suspects = [player for player in cell.players if isinstance(player.agent, Prepared)]
         else:
-            fault = replayer.fault(*records)
+            fault = replayer.fault(*records, notes=False)
         if fault is None:
             return
         if fault.seat is not None:
@@ -246,16 +249,19 @@ class Preflight:
 
 @dataclass
 class _Watched:
-    """A cell with copies of its players from before its matches, and of these `count` matches one
-    of the second half and the last."""
+    """A cell with copies of its players from before its matches, and of these `count` matches the
+    first, one of the second half and the last."""
 
     cell: Cell
     count: int = 0
+    first: MatchRecord = field(init=False)
     later: MatchRecord = field(init=False)
     last: MatchRecord = field(init=False)
 
     def add(self, record: MatchRecord) -> None:
         self.count, self.last = self.count + 1, record
+        if self.count == 1:
+            self.first = record
         if self.count.bit_count() == 1:
             self.later = record
 

@@ -54,7 +54,7 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     """A row for each group of comparable cells, and each round robin."""
     if settled := tournament.tournament_verdict(results):
         game = results.cells[0].about.labels["game"]
-        settled += _unrepeatable(results, results.cells)
+        settled += unrepeatable(results, results.cells)
         yield {"cells": game, "verdict": f"{game}: {' '.join(settled)}"}
         return
     robins = results.cached(round_robins)
@@ -160,8 +160,8 @@ def _order(results: Results, robin: RoundRobin) -> str:
     order = f"by {raw}{'score' if scores else scale.title} {named}"
     if any(cell.partial for cell in own):
         return f"{order}. {PARTIAL}"
-    if unrepeatable := _unrepeatable(results, own):
-        return f"{order}. {unrepeatable[0]}"
+    if notes := unrepeatable(results, own):
+        return f"{order}. {notes[0]}"
     if not robin.fair:
         return f"{order}. {FIXED}"
     tests = cells.loc[cells["baseline"].isna(), "p_holm"].dropna()  # of one side against the other
@@ -170,7 +170,7 @@ def _order(results: Results, robin: RoundRobin) -> str:
     return f"{order}; {(tests < ALPHA).sum()} of {len(tests)} pairings show which side is better."
 
 
-def _unrepeatable(results: Results, cells: Sequence[CellResults]) -> list[str]:
+def unrepeatable(results: Results, cells: Sequence[CellResults]) -> list[str]:
     """That nothing is claimed about those of the cells whose matches cannot be repeated."""
     names = [results.names[cell.about.name] for cell in cells if cell.unrepeatable]
     if len(names) > NAMES:
@@ -192,7 +192,7 @@ class _Group:
     def __init__(self, results: Results, cells: Sequence[CellResults]) -> None:
         self._results, self._about = results, cells[0].about
         self._partial = any(cell.partial for cell in cells)
-        self._unrepeatable = _unrepeatable(results, cells)
+        self._unrepeatable = unrepeatable(results, cells)
         rows = results.cached(with_null)
         names = [cell.about.name for cell in cells]
         self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
