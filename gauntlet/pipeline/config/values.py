@@ -38,7 +38,7 @@ def check_value(value: Any, hint: Any, where: str) -> Any:
     elif isinstance(kind, type) and issubclass(kind, Mapping) and isinstance(value, Mapping):
         of = arguments[1] if arguments else Any
         return {key: check_value(item, of, f"{where}.{key}") for key, item in value.items()}
-    elif dataclasses.is_dataclass(kind) and not (_is_protocol(kind) or _is_object(value)):
+    elif _is_dataclass(kind) and not _is_object(value):
         hints = typing.get_type_hints(kind, include_extras=True)
         return kind(**settings(value, hints, f"{where}."))
     elif _is_object(value) or _is_protocol(kind):
@@ -114,6 +114,10 @@ def _is_protocol(kind: Any) -> bool:
 
 def _is_object(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_dataclass(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind) and not _is_protocol(kind)
 
 
 def _words(hint: Any) -> str:
