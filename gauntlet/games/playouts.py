@@ -97,31 +97,20 @@ def policy_probabilities(
     )
 
 
-def simulate(
-    game: Game[Any],
-    policies: Sequence[str],
-    games: int,
-    seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, games: None,
-) -> np.ndarray:
+def simulate(game: Game[Any], policies: Sequence[str], games: int, seed: int) -> np.ndarray:
     """Play `games` games between scripted players, one policy per seat.
 
-    on_progress: called with (games played, games) unless the game simulates itself.
     Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
     win counts for each of its seats. Raises ValueError unless there is one known policy per seat.
     """
     _check(game, policies, game.num_seats)
     if isinstance(game, Simulated):
         return game.simulate(policies, games, seed)
-    return simulate_by_rules(game, policies, games, seed, on_progress)
+    return simulate_by_rules(game, policies, games, seed)
 
 
 def simulate_by_rules(
-    game: Game[Any],
-    policies: Sequence[str],
-    games: int,
-    seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, games: None,
+    game: Game[Any], policies: Sequence[str], games: int, seed: int
 ) -> np.ndarray:
     """As `simulate`, always by the rules."""
     counts = np.zeros(game.num_seats + 1, np.int64)
@@ -129,7 +118,6 @@ def simulate_by_rules(
         last, _ = play_game(game, policies, seed, number)
         wins = measure_values(game, last)[WIN.name]
         counts += np.array([*wins, not any(wins)], np.int64)
-        on_progress(number + 1, games)
     return counts
 
 
