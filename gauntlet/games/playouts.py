@@ -94,16 +94,9 @@ def policy_probabilities(game: Game[Any], policies: Sequence[str], seen: Observa
     return np.array([probabilities(game, policy, seen) for policy in policies])
 
 
-def simulate(
-    game: Game[Any],
-    policies: Sequence[str],
-    games: int,
-    seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, games: None,
-) -> np.ndarray:
+def simulate(game: Game[Any], policies: Sequence[str], games: int, seed: int) -> np.ndarray:
     """Play `games` games between scripted players, one policy per seat.
 
-    on_progress: called with (games played, games) unless the game simulates itself.
     Returns int64 counts of shape (num_seats + 1,): wins by seat, then games nobody won. A shared
     win counts for each of its seats. Raises ValueError unless there is one known policy per seat.
     """
@@ -115,7 +108,7 @@ def simulate(
             allowed = f"the wins of each seat in {games} games, then the games without a winner"
             raise fault(game, "simulate", counts, allowed)
         return counts
-    return simulate_by_rules(game, policies, games, seed, on_progress)
+    return simulate_by_rules(game, policies, games, seed)
 
 
 def scores_of(
@@ -127,11 +120,7 @@ def scores_of(
 
 
 def simulate_by_rules(
-    game: Game[Any],
-    policies: Sequence[str],
-    games: int,
-    seed: int,
-    on_progress: Callable[[int, int], None] = lambda done, games: None,
+    game: Game[Any], policies: Sequence[str], games: int, seed: int
 ) -> np.ndarray:
     """As `simulate`, always by the rules."""
     counts = np.zeros(game.num_seats + 1, np.int64)
@@ -139,7 +128,6 @@ def simulate_by_rules(
         last, _ = play_game(game, policies, seed, number)
         wins = [worth > 0 for worth in final_returns(game, last)]
         counts += np.array([*wins, not any(wins)], np.int64)
-        on_progress(number + 1, games)
     return counts
 
 

@@ -262,7 +262,13 @@ def so_far(rows: Sequence[Row]) -> tuple[str, ...]:
     Deals in order without gaps, luck not removed. The limits hold at all numbers of deals at once,
     and for all cells at once (Bonferroni), so they may be looked at at any time.
     """
-    tested = [row for row in rows if _testable(row.about)]
+    tested = [
+        row
+        for row in rows
+        if row.about.baseline is not None
+        and row.about.role == "sweep"
+        and isfinite(row.about.measure.high - row.about.measure.low)
+    ]
     if not tested:
         return ()
     limits = [_limits(row, ALPHA / len(tested)) for row in tested]
@@ -276,11 +282,6 @@ def so_far(rows: Sequence[Row]) -> tuple[str, ...]:
         )
     said = f"By the deals so far, {'; '.join(found)}."
     return said, "Valid at any time one looks (95% for all cells together); luck is not removed."
-
-
-def _testable(about: CellInfo) -> bool:
-    bounded = isfinite(about.measure.high - about.measure.low)
-    return bounded and about.baseline is not None and about.role == "sweep"
 
 
 def _limits(row: Row, alpha: float) -> tuple[float, float]:

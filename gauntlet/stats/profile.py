@@ -15,9 +15,9 @@ the degrees of freedom.
 
 Deals that all end alike (ties, or a win and a loss in exchanged seats) show next to no spread. As
 in `stats.means`, one more deal is taken into account that none has shown: as heavy as the heaviest,
-a standard deviation off in all of its matches. By the Bayesian bootstrap it has the weight of more
+a standard deviation off, and the same for all matches of one pair. By the Bayesian bootstrap it has the weight of more
 than x deals with a probability of at most exp(-x), so D reaches at least the squared logarithm of
-the tail times the `extreme` variance of d by that deal alone. With ten independent matches and more
+the tail times the `extreme` variance of d by that deal alone. With ten and more deals that do spread
 D reaches further anyway.
 
 Where the data do not bound d on one side (`stats.chains`: somebody won or lost
@@ -59,8 +59,9 @@ AT_ONCE = 4_000_000
 
 
 class DealCounts(NamedTuple):
-    """The matches that count, sorted by deal. off, spread: weighted score less its expectation, and
-    the variance of that. starts: where each deal begins."""
+    """The matches that count, sorted by deal and pair. off, spread: weighted score less its
+    expectation, and the variance of that. starts, meetings: where each deal begins, and each deal's
+    matches of one pair."""
 
     first: Ints
     second: Ints
@@ -68,19 +69,24 @@ class DealCounts(NamedTuple):
     off: Floats
     spread: Floats
     starts: Ints
+    meetings: Ints
     games: int
 
     @classmethod
     def from_matches(cls, matches: Matches, ties: Ties, units: Ints, best: Floats) -> DealCounts:
-        order = np.argsort(units, kind="stable")
+        pairs = matches.sides * np.minimum(matches.first, matches.second)
+        pairs += np.maximum(matches.first, matches.second)
+        order = np.lexsort((pairs, units))
         if ties == "drop":
             order = order[matches.scores[order] != 0.5]
         first, second, weights = matches.first[order], matches.second[order], matches.weights[order]
         chance = beats(strengths(best, matches.teams))[first, second]
         starts = np.unique(units[order], return_index=True)[1]
+        met = np.stack((units[order], pairs[order]))
+        meetings = np.unique(met, axis=1, return_index=True)[1]
         games = len(np.unique(matches.games[order]))
         off, spread = weights * (matches.scores[order] - chance), weights**2 * chance * (1 - chance)
-        return cls(first, second, weights, off, spread, starts, games)
+        return cls(first, second, weights, off, spread, starts, meetings, games)
 
 
 def limits(
@@ -236,8 +242,8 @@ def _scale(
 
 def _variances(counts: DealCounts, moved: Floats) -> Floats:
     """Return for each difference, (4, differences): the variance inflation from the weights, the
-    design effect, the effective number of deals, and the variance by the heaviest deal if all of
-    its matches end alike. moved: as in `_scale`."""
+    design effect, the effective number of deals, and the variance by the heaviest deal if the
+    matches of every pair end alike. moved: as in `_scale`."""
     differences = (moved[counts.first] - moved[counts.second]).T
     varied = differences**2 * counts.spread
     total = varied.sum(1)
@@ -247,8 +253,10 @@ def _variances(counts: DealCounts, moved: Floats) -> Floats:
     alone = np.maximum(deals - 1.0, 1e-9)
     effect = (seen**2).sum(1) / total * (deals / alone) * (matches - 1.0) / matches
     implied = (differences**2 * (counts.spread / counts.weights)).sum(1)
-    heaviest = np.add.reduceat(np.sqrt(varied), counts.starts, axis=1).max(1)
-    return np.stack((total / implied, effect, deals, heaviest**2 / implied))
+    alike = np.add.reduceat(np.sqrt(varied), counts.meetings, axis=1) ** 2
+    begun = np.searchsorted(counts.meetings, counts.starts)
+    heaviest = np.add.reduceat(alike, begun, axis=1).max(1)
+    return np.stack((total / implied, effect, deals, heaviest / implied))
 
 
 def _shared(counts: DealCounts, sides: int) -> float:

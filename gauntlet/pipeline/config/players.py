@@ -96,10 +96,15 @@ def pairs(
     the other the rest, each with the goal of its seat. With `pairing=anchor` only those with the
     first player, who takes the rest. A player named with a `?` is optional. Raises UserError."""
     rest = unmeasured_seats(measured, len(entries))
-    _check_names(job.config["players"])
+    names = job.config["players"]
+    if len(names) < 2:
+        raise UserError(f"players is {[*names]}; a pair needs two or more of them")
+    (name, times), *_ = Counter(name.removesuffix("?") for name in names).most_common(1)
+    if times > 1:
+        raise UserError(f"players names {name} twice")
     players = [
         replace(read_player(name.removesuffix("?"), job), optional=name.endswith("?"))
-        for name in job.config["players"]
+        for name in names
     ]
     helps = [_helps(f"seats.{number}", entry) for number, entry in enumerate(entries)]
     anchored = ((other, players[0]) for other in players[1:])
@@ -117,14 +122,6 @@ def unmeasured_seats(measured: Sequence[int], seats: int) -> list[int]:
     if not rest:
         raise UserError("a pair of players needs a seat beside seats.measured, for the opponent")
     return rest
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if len(names) < 2:
-        raise UserError(f"players is {[*names]}; a pair needs two or more of them")
-    (name, times), *_ = Counter(name.removesuffix("?") for name in names).most_common(1)
-    if times > 1:
-        raise UserError(f"players names {name} twice")
 
 
 def _one_way(where: str, entry: Node, overrides: Sequence[str]) -> Node:

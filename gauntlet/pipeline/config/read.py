@@ -321,7 +321,9 @@ def _cell(
         labels.update(seats[measured[0]].labels)
     rotate = values["pairing"] == "adaptive" or values["rotate"]
     if rotate == "auto":  # a seat can be worth as much as a player
-        rotate = values["pairing"] != "seats" or _is_free_for_all(seats)
+        players = {(seat.name, seat.asked) for seat in seats}
+        free_for_all = len(players) > 2 and all(seat.helps is None for seat in seats)
+        rotate = values["pairing"] != "seats" or free_for_all
     baseline = values["baseline"]
     if baseline == "auto":
         baseline = "random" if values["pairing"] == "seats" else None
@@ -338,12 +340,6 @@ def _cell(
         rotate=rotate,
         **{key: values[key] for key in same},
     )
-
-
-def _is_free_for_all(seats: Sequence[SeatConfig]) -> bool:
-    """Whether three or more different players meet, each for itself."""
-    players = {(seat.name, seat.asked) for seat in seats}
-    return len(players) > 2 and all(seat.helps is None for seat in seats)
 
 
 def _seating(seats: Node) -> tuple[list[Any], tuple[int, ...]]:

@@ -155,8 +155,10 @@ def node() -> int:
         command = ray_start(first, folder)
         ray = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=_tell_when_ready, args=(ray, first), daemon=True).start()
-        while ray.poll() is None and not (closed := _input_ended()):
-            pass
+        closed = False
+        while ray.poll() is None and not closed:
+            readable, _, _ = select.select([sys.stdin.buffer], [], [], 0.5)
+            closed = bool(readable) and not os.read(sys.stdin.fileno(), 1024)
         _end_all(ray)
     if not closed:
         say(f"Ray ended on {os.environ['SLURMD_NODENAME']} with status {ray.returncode}")
@@ -231,11 +233,6 @@ def address_towards(host: str, port: str) -> str:
 
 def say(line: str) -> None:
     print(f"gauntlet: {line}", flush=True)
-
-
-def _input_ended() -> bool:
-    readable, _, _ = select.select([sys.stdin.buffer], [], [], 0.5)
-    return bool(readable) and not os.read(sys.stdin.fileno(), 1024)
 
 
 def _end_all(ray: subprocess.Popen[str]) -> None:

@@ -69,7 +69,8 @@ def resolve_launch(sweep: SweepConfig, sources: Sequence[ModelSource]) -> SweepC
         return replace(sweep, launch=HERE, concurrent_matches=1)
     if sources and all(isinstance(source, Paid) for source in sources):
         return replace(sweep, launch=HERE)
-    if sources and all(map(_is_served, sources)) and _is_default(sweep.launch):
+    served = all(isinstance(source, (Gguf, LlamaServer, Paid)) for source in sources)
+    if sources and served and _is_default(sweep.launch):
         return replace(sweep, launch=HERE)
     return sweep
 
@@ -78,10 +79,6 @@ def _is_default(launch: Node) -> bool:
     """Whether it is this machine's Ray, with as many workers as fit."""
     alone = launch["kind"] == "ray" and launch.get("address") is None
     return bool(alone and launch["workers"] is None)
-
-
-def _is_served(source: ModelSource) -> bool:
-    return isinstance(source, (Gguf, LlamaServer, Paid))
 
 
 def asks_a_person(sources: Sequence[ModelSource]) -> bool:

@@ -81,17 +81,14 @@ def redact(text: str, environment: Mapping[str, str] | None = None) -> str:
 def redact_data(data: Any) -> Any:
     """Plain data with every text redacted, and every value whose key names a secret cut."""
     if isinstance(data, Mapping):
-        return {str(key): _cleaned_entry(str(key), value) for key, value in data.items()}
+        cleaned = {str(key): redact_data(value) for key, value in data.items()}
+        secret = (key for key in cleaned if SECRET_NAME.search(key) and not COUNT_NAME.search(key))
+        return cleaned | {key: CUT for key in secret if isinstance(cleaned[key], str)}
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         return [redact_data(item) for item in data]
     if data is None or isinstance(data, (bool, int, float)):
         return data
     return redact(str(data))
-
-
-def _cleaned_entry(key: str, value: Any) -> Any:
-    secret = SECRET_NAME.search(key) and not COUNT_NAME.search(key)
-    return CUT if secret and isinstance(value, str) else redact_data(value)
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:

@@ -39,19 +39,16 @@ def controls_of(cell: Cell, places: str | Sequence[int]) -> dict[str, Cell]:
     if places == "auto":
         asks = any(cell.players[subject].model is not None for subject in cell.subjects)
         places = AUTO if asks and all(player.model is None for player in other_players) else ()
-    return {_name(int(at)): _control(cell, int(at)) for at in places}
-
-
-def _name(at: int) -> str:
-    return f"{ENDS.get(at, at)} option" if at in ENDS else f"option {at}"
-
-
-def _control(cell: Cell, at: int) -> Cell:
-    fixed = {
-        subject: Player(_name(at), Fixed(at), None, cell.players[subject].helps)
-        for subject in cell.subjects
-    }
-    return _replaced(cell, fixed, {"agent": _name(at), "model": "-", "prompt": "-"}, "control")
+    controls = {}
+    for at in map(int, places):
+        name = f"{ENDS[at]} option" if at in ENDS else f"option {at}"
+        fixed = {
+            subject: Player(name, Fixed(at), None, cell.players[subject].helps)
+            for subject in cell.subjects
+        }
+        labels = {"agent": name, "model": "-", "prompt": "-"}
+        controls[name] = _replaced(cell, fixed, labels, "control")
+    return controls
 
 
 def noise_of(cell: Cell) -> Cell | None:

@@ -34,7 +34,7 @@ from gauntlet.pipeline.config.read import CellConfig, SweepConfig
 from gauntlet.pipeline.log.results import CellInfo
 from gauntlet.pipeline.plan.baseline import measure
 from gauntlet.pipeline.plan.deals import planned_deals
-from gauntlet.pipeline.sizing.workload import SAMPLE, Cast, Work, cast, control_casts, sampled
+from gauntlet.pipeline.sizing.workload import SAMPLE, Work, cast, control_casts, sampled
 from gauntlet.pipeline.tables.sweep.claims import planned_tests
 
 GIB = 1 << 30
@@ -294,7 +294,9 @@ def loads(cells: Sequence[CellConfig], sweep: SweepConfig) -> tuple[list[Load], 
     model_loads = [
         Load(_model_name(source.path), source, shape_of(source.path)) for source in checkpoints
     ]
-    for acted in _with_controls(casts, sweep):
+    every = [*casts, *(other for acted in casts for other in control_casts(acted, sweep))]
+    distinct = {acted.cell.key: acted for acted in reversed(every)}
+    for acted in reversed(distinct.values()):
         matches = deals * len(acted.cell.rotations)
         for source, work in sampled(acted, sweep.seed).items():
             load = model_loads[checkpoints.index(source)]
@@ -307,12 +309,6 @@ def _model_name(path: str) -> str:
     """The last part of a path or repository; of `models/pocket/weights`, `pocket`."""
     folder, _, name = path.rpartition("/")
     return folder.rpartition("/")[2] if folder and name == "weights" else name
-
-
-def _with_controls(casts: Sequence[Cast], sweep: SweepConfig) -> list[Cast]:
-    """The cells, and their controls that also use a checkpoint, without duplicates."""
-    every = [*casts, *(other for acted in casts for other in control_casts(acted, sweep))]
-    return list({acted.cell.key: acted for acted in reversed(every)}.values())[::-1]
 
 
 def show(

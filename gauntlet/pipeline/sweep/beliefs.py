@@ -209,7 +209,9 @@ class Asking:
         known = [None if at == seat else self.policies[who] for at, who in enumerate(number)]
         place = turn.state, seat, turn.move, question
         every = all(known[at] for at in range(game.num_seats) if at != seat)
-        worths = game.worths(turn.state, seat, question, known) if _is_hidden(question) else None
+        worths = None
+        if question.kind == "hidden":
+            worths = game.worths(turn.state, seat, question, known)
         made = partial(
             Belief,
             ply=turn.ply,
@@ -221,13 +223,12 @@ class Asking:
             truth=_truth(game, record, turn, later, question),
             deal=_plain(game.posterior(*place, unknown)),
             exact=_plain(game.posterior(*place, known)) if every else (),
-            worths=() if worths is None else tuple(map(_finite, worths.tolist())),
+            worths=tuple(
+                tuple(worth if math.isfinite(worth) else None for worth in row)
+                for row in ([] if worths is None else worths.tolist())
+            ),
         )
         return _Pending(source, belief_request(seen, goal, move, question), made)
-
-
-def _is_hidden(question: BeliefQuestion) -> bool:
-    return question.kind == "hidden"
 
 
 def _truth(
@@ -253,7 +254,3 @@ def _truth(
 
 def _plain(chances: np.ndarray | None) -> tuple[float, ...]:
     return () if chances is None else tuple(chances.tolist())
-
-
-def _finite(row: Sequence[float]) -> tuple[float | None, ...]:
-    return tuple(value if math.isfinite(value) else None for value in row)
