@@ -63,7 +63,12 @@ def compare(first: Path, second: Path) -> Results:
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
     names = _short_names(first, cells, [first] * len(ours) + [second] * len(theirs))
-    return Results(first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0)})
+    across = [(a.about, b.about) for a in ours for b in theirs]
+    one_game = sum((a.deal_key, a.measure) == (b.deal_key, b.measure) for a, b in across)
+    apart = one_game - sum(a.paired_by == b.paired_by for a, b in across)
+    return Results(
+        first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0, apart)}
+    )
 
 
 def notes(results: Results) -> list[str]:

@@ -17,8 +17,8 @@ Deals that all end alike (ties, or a win and a loss in exchanged seats) show nex
 in `stats.means`, one more deal is taken into account that none has shown: as heavy as the heaviest,
 a standard deviation off, and the same for all matches of one pair. By the Bayesian bootstrap it has
 the weight of more than x deals with a probability of at most exp(-x), so D reaches at least the
-squared logarithm of the tail times the `extreme` variance of d by that deal alone. With ten and more
-deals that do spread D reaches further anyway.
+squared logarithm of the tail times the `extreme` variance of d by that deal alone. With ten and
+more deals that do spread D reaches further anyway.
 
 Where the data do not bound d on one side (`stats.chains`: somebody won or lost
 everything), that limit is infinite. Then the probability of a record at least this extreme is
