@@ -27,8 +27,8 @@ from tests.pipeline.records import placed, write
 
 CLAIMS = re.compile(
     r"(?<!shown to )(?<!shown to be )(?<!they )"
-    r"(\bbeats? (random|the baseline)|\bdo(es)? worse than|harms? the|helps?:|"
-    r"helps? the partner|this matters|is not inferior|keeps? up with)|[1-9]\d* of \d+ cells"
+    r"(\bbeats? (random|the baseline)|\bdo(es)? worse than|harms? the|"
+    r"helps? the partner|this matters|is better than|keeps? up with)|[1-9]\d* of \d+ cells"
 )
 """Matches a sentence that claims that a player is better or worse."""
 

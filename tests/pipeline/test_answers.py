@@ -92,9 +92,9 @@ def test_the_limits_are_those_of_the_declared_tests_and_their_estimates() -> Non
     power give (2.394 + .8416) x .5 / sqrt(1200) = 4.67 points."""
     text = sentences(cell("a", "cloze", 0.5), cell("b", "cloze", 0.5))
     limits = text["What could this not have shown?"]
-    assert "With 1,200 deals that spread as these did and Holm over 3 tests, a diff" in limits
-    assert "a difference from the baseline of less than 4.7 points would have been missed" in limits
-    assert "Between two cells on the same deals a difference of less than 6." in limits
+    assert "a difference from the baseline of 4.7 points is found 4 times in 5" in limits
+    assert "(Holm over 3 tests)" in limits
+    assert "Between two cells on the same deals, a difference of 6." in limits
 
 
 def test_the_luck_adjusted_estimate_shows_less() -> None:
@@ -107,8 +107,8 @@ def test_the_luck_adjusted_estimate_shows_less() -> None:
         for one in cells
     ]
     limits = sentences(*adjusted)["What could this not have shown?"]
-    assert "a difference from the baseline of less than 2.4 points would have been missed" in limits
-    assert "Between two cells on the same deals a difference of less than 3." in limits
+    assert "a difference from the baseline of 2.4 points is found 4 times in 5" in limits
+    assert "Between two cells on the same deals, a difference of 3." in limits
 
 
 def test_a_prompt_beside_the_first_is_the_pair_of_both_cells() -> None:
@@ -177,7 +177,7 @@ def test_too_few_deals_to_show_any_difference_are_said_to_be_so() -> None:
     cells = few(cell("a", "cloze", 0.56), cell("a", "rap", 0.57))
     assert "with 3 deals no difference could be shown" in said(*cells)
     (limits,) = [one.sentences for one in answers(made_of(cells)) if one.caution]
-    assert "a difference of any size would have been missed" in limits[-1]
+    assert "a difference is found less than 4 times in 5, whatever its size" in limits[-1]
 
 
 def said(*cells: CellResults, **tables: pd.DataFrame) -> str:
@@ -195,7 +195,7 @@ def test_one_that_does_and_one_that_does_not() -> None:
     text = said(cell("a", "cloze", 0.50), cell("b", "cloze", 0.60))
     assert text.startswith("b beats random (+10.0 points, 95% interval +")
     assert "a is not shown to beat random (+0.0 points, 95% interval -" in text
-    assert "b instead of a changes the win rate by +10.0 points (95% interval +" in text
+    assert "b is better than a by 10.0 points (95% interval +" in text
     assert "this" not in text
 
 

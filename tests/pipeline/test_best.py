@@ -88,8 +88,8 @@ def test_a_two_sided_test_finds_harm_and_a_one_sided_does_not() -> None:
 def test_not_inferior_means_not_below_by_more_than_the_margin() -> None:
     slightly = np.tile([0.48, 0.49, 0.50], 134)[:400].tolist()
     for margin, told in (
-        (0.03, "is not inferior to the baseline"),
-        (0.005, "is not shown to keep"),
+        (0.03, "keeps up with the baseline"),
+        (0.005, "is not shown to keep up with the baseline"),
     ):
         text = sentences(judged(cell("a", EVEN, DeclaredTest("non_inferior", margin)), slightly))
         assert f"a cloze {told}" in text

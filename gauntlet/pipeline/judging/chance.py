@@ -25,17 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gauntlet.games.base import Action, Game, TextAction
-from gauntlet.games.capabilities import (
-    Imitating,
-    Redealt,
-    RolledOut,
-)
-from gauntlet.games.contract import (
-    array,
-    legal_actions,
-    observation,
-    values_with_score,
-)
+from gauntlet.games.capabilities import Imitating, Redealt, RolledOut
+from gauntlet.games.contract import array, legal_actions, observation, values_with_score
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging.judge import Choice, choices
@@ -61,7 +52,6 @@ TRIED = 8
 """Redeals that show whether something is drawn after a move. That they miss it does not depend on
 what was drawn."""
 
-Rng = np.random.Generator
 Say = Callable[[str], None]
 
 
@@ -186,22 +176,19 @@ class Judge:
         `state` is None: float64 (games,). Equal seeds have equal luck, as far as the states allow.
         count: games of a game that plays on by itself."""
         if isinstance(self.game, RolledOut):
-            asked = (state, moves, self.policies, count, seed, self.measure)
-            results = self.game.rollouts(*asked)
+            results = self.game.rollouts(state, moves, self.policies, count, seed, self.measure)
             array(self.game, "rollouts", results, (None, self.game.num_seats))
             return np.asarray(results[:, self.measured].mean(axis=1))
-        found = np.empty(SLOW)
-        for at, dealt in enumerate(self._dealt(state, seed)):
+        deals = self.redeals(state, SLOW, seed)
+        if state is None:
+            deals = (self.game.deal(np.random.default_rng((seed, at))) for at in range(SLOW))
+        values = np.empty(SLOW)
+        for at, dealt in enumerate(deals):
             start = self.game.play(dealt, moves) if moves else dealt
-            found[at] = self.result(start, np.random.default_rng((seed, at, 1)))
-        return found
+            values[at] = self.result(start, np.random.default_rng((seed, at, 1)))
+        return values
 
-    def _dealt(self, state: Any, seed: int) -> Iterator[Any]:
-        if state is not None:
-            return self.redeals(state, SLOW, seed)
-        return (self.game.deal(np.random.default_rng((seed, at))) for at in range(SLOW))
-
-    def result(self, state: Any, rng: Rng) -> float:
+    def result(self, state: Any, rng: np.random.Generator) -> float:
         end, _ = play_on(self.game, state, self.policies, rng)
         values = values_with_score(self.game, end)[self.measure]
         return float(np.mean([values[seat] for seat in self.measured]))

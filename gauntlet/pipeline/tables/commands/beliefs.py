@@ -125,8 +125,7 @@ def _of_cell(results: Results, result: CellResults) -> Iterator[tuple[MatchBelie
 
 def _named(name: str, meaning: str) -> dict[str, str]:
     """A column and those of its interval."""
-    low, high = "lower end of its 95% interval by deals", "upper end of it"
-    return {name: meaning, f"{name}_low": low, f"{name}_high": high}
+    return {name: meaning, **columns(f"{name}_low", f"{name}_high")}
 
 
 COLUMNS = {

@@ -132,8 +132,7 @@ PRIOR = {
     "letter": "the letter",
     "decisions": "how many decisions",
     "probability": "the letter's mean probability among the letters, over all rotations",
-    "ci_low": "lower end of its 95% interval by deals",
-    "ci_high": "upper end of it",
+    **columns("ci_low", "ci_high"),
     "mass": "mean probability of all letters together among all tokens",
 }
 PRIOR_FOOT = (
@@ -193,8 +192,7 @@ DEBIASING = {
     "prompts_with_preparation": "the same with the preparation spread over all decisions",
     "agreed": "decisions in which it chose as full rotation did",
     "agreement": "their share",
-    "ci_low": "lower end of its 95% interval by deals",
-    "ci_high": "upper end of it",
+    **columns("ci_low", "ci_high"),
 }
 COSTS = View(
     lambda part: f"Debiasing of {part.results.names[part.rows['cell'].iloc[0]]}",

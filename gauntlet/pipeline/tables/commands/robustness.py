@@ -203,9 +203,8 @@ POOLED_VIEW = View(
         ),
         Column("all cells", lambda row: sheets.mean(f"{_prefix(row)}group_mean")(row)),
     ),
-    "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
-    "\nmean of these by as much as it is noise: what to expect of the best of many, which owes"
-    "\nits place to luck too.",
+    "Each cell's best estimate (adjusted where all of its game and seats are), shrunk towards"
+    "\ntheir mean, because the best of many is partly lucky.",
     _best_first,
 )
 

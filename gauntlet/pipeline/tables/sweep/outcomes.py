@@ -43,8 +43,7 @@ OUTCOMES = {
         )
     },
     "score": "mean of 1 a win and 1/2 a draw",
-    "score_low": "lower end of its 95% interval",
-    "score_high": "upper end of its 95% interval",
+    **columns("score_low", "score_high"),
     "ahead": "deals on which the measured side won more matches than the other",
     "behind": "deals on which it won fewer; both of two sides of one size",
 }
@@ -157,9 +156,7 @@ MEANS = {
     "deals": "their deals",
     "matches": "how many",
     "mean": "mean of the measure, raw",
-    **columns("low"),
-    "high": "upper end of its 95% interval",
-    **columns("measure"),
+    **columns("low", "high", "measure"),
 }
 SEATS = {
     **columns("cell"),

@@ -106,7 +106,7 @@ STANDINGS_VIEW = View(
         ),
         Column("95%", sheets.span("mean_low", "mean_high"), where=_by_measure),
     ),
-    "Means over all opponents, who are not the same for everybody: nobody meets itself. "
+    "Each player's mean over the others. Nobody meets itself, so opponents differ slightly. "
     "loss: how often the opponents won. 95% intervals by deals.",
     best_first,
     split_by=("game", "measure"),
