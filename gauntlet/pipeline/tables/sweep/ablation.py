@@ -64,18 +64,15 @@ def ablation(results: Results) -> Iterator[dict[str, Any]]:
 def _whole_of(part: CellInfo, full: CellInfo) -> bool:
     """Whether they differ in nothing but what the part leaves out."""
     key = part.without.partition("=")[0]
-    kept = [
-        {name: value for name, value in factors(one.labels).items() if not _within(name, key)}
-        for one in (part, full)
-    ]
-    return (
-        not full.without and kept[0] == kept[1] and comparison_group(part) == comparison_group(full)
+    kept, whole = (
+        {
+            name: value
+            for name, value in factors(cell.labels).items()
+            if name != key and not name.startswith(f"{key}.")
+        }
+        for cell in (part, full)
     )
-
-
-def _within(name: str, key: str) -> bool:
-    """Whether a factor is this key or one of its settings."""
-    return name == key or name.startswith(f"{key}.")
+    return not full.without and kept == whole and comparison_group(part) == comparison_group(full)
 
 
 def _row(

@@ -145,8 +145,7 @@ def choice_distribution(
     else:
         figure = _spread_bars(kinds, len(cells))
         mark = "bars: median cell, lines: 5% to 95% of cells"
-    least, most = min(counts), max(counts)
-    number = f"{least:,} to {most:,}" if least < most else f"{most:,}"
+    number = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
     return plot_style.set_title(
         figure,
         f"What was chosen where there was a choice ({mark}: share of {number} decisions a cell, "

@@ -15,7 +15,7 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.formatting import number, percent
 from gauntlet.pipeline.tables.media import sheets
 from gauntlet.pipeline.tables.media.sheets import Column, Row, View
-from gauntlet.pipeline.tables.registry import Part, Results, columns, table
+from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.stats.proportions import clopper_pearson
 
 SIR = "sir"
@@ -57,10 +57,6 @@ def _tied_guesses(row: Row) -> str:
     return f"{number(row['alike'], '.0f')}{'*' if row['blind'] > 0 else ''}"
 
 
-def _foot(part: Part) -> str:
-    return FOOT + BLIND * bool((part.rows["blind"] > 0).any())
-
-
 VIEW = View(
     "Who was named by those who watched",
     (
@@ -75,7 +71,7 @@ VIEW = View(
         Column("from", sheets.decimal("understood", ".0f")),
         Column("alike", _tied_guesses),
     ),
-    _foot,
+    lambda part: f"{FOOT}{BLIND}" if (part.rows["blind"] > 0).any() else FOOT,
 )
 
 
@@ -87,7 +83,7 @@ def watched(results: Results) -> Iterator[dict[str, Any]]:
         matches = {
             (record.deal, record.rotation): {
                 "guesses": record.plies,
-                **{name: own[0] for name, own in record.measures.items()},
+                **{name: values[0] for name, values in record.measures.items()},
             }
             for record in _matches(log, result)
         }

@@ -50,12 +50,13 @@ OUTCOMES = {
 
 
 def _foot(part: Part) -> str:
-    wins = WIN.name in set(part.results["summary"]["measure"])
-    return (
+    text = (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
         "score: a win 1, a draw 1/2. ahead, behind: deals on which that side won more, or less "
-        f"often, than the other.{' A win rate counts a draw as no win.' * wins}"
+        "often, than the other."
     )
+    wins = WIN.name in set(part.results["summary"]["measure"])
+    return f"{text} A win rate counts a draw as no win." if wins else text
 
 
 VIEW = View(
