@@ -14,19 +14,9 @@ from matplotlib.figure import Figure
 
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.beliefs import Belief, MatchBeliefs, read_beliefs
-from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import amount, number
-from gauntlet.pipeline.tables.media import plot_style
-from gauntlet.pipeline.tables.media.sheets import (
-    Column,
-    Row,
-    View,
-    cell_name,
-    count,
-    decimal,
-    share,
-    text,
-)
+from gauntlet.pipeline.tables.media import plot_style, sheets
+from gauntlet.pipeline.tables.media.sheets import Column, Row, View
 from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, table
 from gauntlet.pipeline.tables.sweep.primary_test import interval
 from gauntlet.stats import beliefs as scores
@@ -87,12 +77,12 @@ class BeliefTable:
 
 def _padded(lists: Sequence[Sequence[float]], width: int, empty: np.ndarray) -> np.ndarray:
     """Lists as rows, filled with zeros; the row of `empty` for an empty list."""
-    made: np.ndarray = empty.copy()
-    for at, values in enumerate(lists):
+    rows: np.ndarray = empty.copy()
+    for row, values in zip(rows, lists, strict=True):
         if values:
-            made[at] = 0.0
-            made[at, : len(values)] = values
-    return made
+            row[:] = 0.0
+            row[: len(values)] = values
+    return rows
 
 
 def _event(match: MatchBeliefs, belief: Belief) -> str:
@@ -102,22 +92,20 @@ def _event(match: MatchBeliefs, belief: Belief) -> str:
 
 def belief_tables(results: Results) -> dict[tuple[str, str], BeliefTable]:
     """The beliefs of each cell and kind on its gap-free deals."""
-    found = {}
+    by_kind = {}
     for result in results.cells:
-        every = list(_of_cell(results, result))
+        counted = {outcome.match for outcome in result.outcomes}
+        matches = read_beliefs(results.folder, result.about.stem)
+        matches = [match for match in matches if match.match in counted]
+        # in order, as sums would depend on the order in which matches ended
+        matches.sort(key=lambda match: (match.deal, match.rotation))
         for kind in KINDS:
-            if own := [(match, one) for match, one in every if one.kind == kind]:
-                found[result.about.name, kind] = BeliefTable.from_rows(own)
-    return found
-
-
-def _of_cell(results: Results, result: CellResults) -> Iterator[tuple[MatchBeliefs, Belief]]:
-    wanted = {outcome.match for outcome in result.outcomes}
-    every = read_beliefs(results.folder, result.about.stem)
-    # in order, as sums would depend on the order in which matches ended
-    for match in sorted(every, key=lambda match: (match.deal, match.rotation)):
-        if match.match in wanted:
-            yield from ((match, one) for one in match.beliefs)
+            beliefs = [
+                (match, one) for match in matches for one in match.beliefs if one.kind == kind
+            ]
+            if beliefs:
+                by_kind[result.about.name, kind] = BeliefTable.from_rows(beliefs)
+    return by_kind
 
 
 # --- how right
@@ -183,17 +171,14 @@ LOW = 0.01
 def _foot(text: str) -> Callable[[Part], str]:
     """The text, after a warning that names rows of a low mass."""
 
-    def made(part: Part) -> str:
-        found = part.results.cached(belief_tables)
-        shown = {*part.rows["cell"]}
-        low = dict.fromkeys(
-            cell for (cell, _), own in found.items() if cell in shown and own.mass < LOW
-        )
-        names = ", ".join(part.results.names[cell] for cell in low)
+    def foot(part: Part) -> str:
+        beliefs, shown = part.results.cached(belief_tables), {*part.rows["cell"]}
+        low = [name for (name, _), own in beliefs.items() if name in shown and own.mass < LOW]
+        names = ", ".join(part.results.names[cell] for cell in dict.fromkeys(low))
         warning = f"WARNING answers have less than {LOW:.0%} of all probability, so these beliefs "
         return f"{warning}say little: {names}.\n{text}" if low else text
 
-    return made
+    return foot
 
 
 def _span(name: str) -> Any:
@@ -207,17 +192,17 @@ def _span(name: str) -> Any:
 VIEW = View(
     "What players believed",
     (
-        Column("cell", cell_name),
-        Column("question", text("question")),
-        Column("beliefs", count("beliefs")),
-        Column("Brier", decimal("brier", ".4f")),
-        Column("deal", decimal("brier_baseline", ".4f")),
-        Column("exact", decimal("brier_exact", ".4f")),
+        Column("cell", sheets.cell_name),
+        Column("question", sheets.text("question")),
+        Column("beliefs", sheets.count("beliefs")),
+        Column("Brier", sheets.decimal("brier", ".4f")),
+        Column("deal", sheets.decimal("brier_baseline", ".4f")),
+        Column("exact", sheets.decimal("brier_exact", ".4f")),
         Column("gain, 95%", _span("gain")),
-        Column("off", decimal("distance", ".4f")),
+        Column("off", sheets.decimal("distance", ".4f")),
         Column("by exact, 95%", _span("gain_exact")),
-        Column("MCB", decimal("miscalibration", ".4f")),
-        Column("mass", share("mass")),
+        Column("MCB", sheets.decimal("miscalibration", ".4f")),
+        Column("mass", sheets.share("mass")),
     ),
     _foot(FOOT),
 )
@@ -321,12 +306,12 @@ def _loss(name: str) -> Any:
 USE_VIEW = View(
     "Lost by not knowing, or by not using it",
     (
-        Column("cell", cell_name),
-        Column("decisions", count("decisions")),
+        Column("cell", sheets.cell_name),
+        Column("decisions", sheets.count("decisions")),
         Column("lost a decision", _loss("lost")),
         Column("not knowing", _loss("not_knowing")),
         Column("not using", _loss("not_using")),
-        Column("impossible", share("impossible")),
+        Column("impossible", sheets.share("impossible")),
     ),
     _foot(
         "In the game's points, by exact values against the others' known policies, the subject "
@@ -342,12 +327,12 @@ def beliefs_used(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell where options have known worths."""
     for (cell, kind), own in results.cached(belief_tables).items():
         if kind == "hidden" and (rows := list(_losses(own))):
-            made = pd.DataFrame(rows).dropna()
-            deals = made["deal"].to_numpy()
-            row = {"cell": cell, "decisions": len(made), "deals": made["deal"].nunique()}
-            row["impossible"] = made["impossible"].mean()
+            losses = pd.DataFrame(rows).dropna()
+            deals = losses["deal"].to_numpy()
+            row = {"cell": cell, "decisions": len(losses), "deals": losses["deal"].nunique()}
+            row["impossible"] = losses["impossible"].mean()
             for name in LOSSES:
-                row |= _estimate(name, made[name].to_numpy(float), deals, UNBOUNDED)
+                row |= _estimate(name, losses[name].to_numpy(float), deals, UNBOUNDED)
             yield row
 
 

@@ -106,7 +106,6 @@ class Contest:
         """The matches of pairs who took every seat of a game equally often."""
         sides = sorted({side for row in rows for side in (row.first, row.second)})
         players = sorted({name for side in sides for name in side})
-        alone = all(len(side) == 1 for side in sides)
         number = {side: at for at, side in enumerate(sides)}
         seats = _seats_by_pair(rows)
         even = {pair: _marginal(seen) == _marginal(_swapped(seen)) for pair, seen in seats.items()}
@@ -120,7 +119,9 @@ class Contest:
         game, games = pd.factorize(frame["game"])
         deal, places = pd.factorize(frame["place"])
         match, _ = pd.factorize(frame["match"])
-        scores, teams = frame["score"].to_numpy(float), None if alone else _members(sides, players)
+        scores, teams = frame["score"].to_numpy(float), None
+        if not all(len(side) == 1 for side in sides):  # the part of each player in each side
+            teams = np.array([[side.count(name) / len(side) for name in players] for side in sides])
         matches = Matches(len(players), first, second, scores, game, deal, match, teams)
         return cls(
             players,
@@ -204,13 +205,13 @@ def load_contest(
                 rows.setdefault(match, pairs)
                 if one.spent:
                     seating = about.seatings[one.rotation // about.step]
-                    own = [
-                        Bill(called[player], about.labels["game"], place, amount)
+                    match_bills = [
+                        Bill(called[player], game, place, amount)
                         for player, amount in zip(seating, one.spent, strict=True)
                     ]
-                    bills.setdefault(match, own)
-    found = Contest.from_rows([*chain(*rows.values())], omitted)
-    return replace(found, spent=_spent([*chain(*bills.values())], found), cost=cost)
+                    bills.setdefault(match, match_bills)
+    contest = Contest.from_rows([*chain(*rows.values())], omitted)
+    return replace(contest, spent=_spent([*chain(*bills.values())], contest), cost=cost)
 
 
 def seen_matches(
@@ -227,15 +228,15 @@ def seen_matches(
     def see(record: MatchRecord) -> None:
         if (about := abouts.get(record.cell)) is None:
             return
-        found = values_of(record, about, scoring)
+        values = values_of(record, about, scoring)
         if record.cell in spend:
             seating = about.seatings[record.rotation // about.step]
-            found = found._replace(spent=tuple(spend[record.cell](record, seating)))
-        seen.setdefault(record.match, found)
+            values = values._replace(spent=tuple(spend[record.cell](record, seating)))
+        seen.setdefault(record.match, values)
 
     outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
-    found = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
-    for result in stopping.cut_at_stop(log.path, found):
+    results = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
+    for result in stopping.cut_at_stop(log.path, results):
         columns = (result.outcomes.column(name) for name in ("match", "deal"))
         kept = ((match.decode(), int(deal)) for match, deal in zip(*columns, strict=True))
         yield result.about, {match: (deal, seen[match]) for match, deal in kept}
@@ -251,9 +252,8 @@ def values_of(record: MatchRecord, about: CellInfo, scoring: Scoring = "rank") -
                 "shared out; --score rank counts who has more"
             )
         return Seen(record.rotation, record.measures[about.measure.name], width)
-    own = record.measures.get(MATCH_SCORE.name)
-    if own is not None:
-        return Seen(record.rotation, own, MATCH_SCORE.high - MATCH_SCORE.low)
+    if (scores := record.measures.get(MATCH_SCORE.name)) is not None:
+        return Seen(record.rotation, scores, MATCH_SCORE.high - MATCH_SCORE.low)
     return Seen(record.rotation, record.returns, 0.0)
 
 
@@ -285,19 +285,16 @@ class SeatedSides:
             side: float(np.mean([seen.values[seat] for seat in seats]))
             for side, seats in sides.items()
         }
-        for one, other in combinations(values, 2):
+        for first, second in combinations(values, 2):
             if seen.range:
-                apart = (values[one] - values[other]) / seen.range
-                yield one, other, (1.0 + apart) / 2.0
-            else:
-                yield one, other, self._won(seen, sides[one], sides[other])
-
-    @staticmethod
-    def _won(seen: Seen, first: Sequence[int], second: Sequence[int]) -> float:
-        """The mean over pairs of their seats."""
-        y, z = (np.array([seen.values[seat] for seat in seats]) for seats in (first, second))
-        apart = y[:, None] - z
-        return float((1.0 + np.sign(apart)).mean() / 2.0)
+                apart = (values[first] - values[second]) / seen.range
+                yield first, second, (1.0 + apart) / 2.0
+            else:  # the mean over pairs of their seats
+                y, z = (
+                    np.array([seen.values[seat] for seat in sides[side]])
+                    for side in (first, second)
+                )
+                yield first, second, float((1.0 + np.sign(y[:, None] - z)).mean() / 2.0)
 
 
 def seated_sides(
@@ -312,12 +309,12 @@ def seated_sides(
         root = player if helped is None else helped
         key = seat in team if team else names[player] if alone else root
         seats.setdefault(key, []).append(seat)
-    found: dict[Side, list[int]] = {}
+    sides: dict[Side, list[int]] = {}
     for members in seats.values():
         side = tuple(sorted(names[seating[seat]] for seat in members))
-        own = [seat for seat in members if team or helps[seating[seat]] is None]
-        found.setdefault(side if len({*side}) > 1 else side[:1], []).extend(own)
-    return found
+        valued = [seat for seat in members if team or helps[seating[seat]] is None]
+        sides.setdefault(side if len({*side}) > 1 else side[:1], []).extend(valued)
+    return sides
 
 
 def _two_sides(about: CellInfo) -> tuple[tuple[int, ...], ...]:
@@ -355,13 +352,13 @@ def _pair(row: PairRow) -> tuple[str, frozenset[Side]]:
 
 
 def _seats_by_pair(rows: Iterable[PairRow]) -> dict[tuple[str, frozenset[Side]], Meetings]:
-    found: dict[tuple[str, frozenset[Side]], Meetings] = {}
+    meetings: dict[tuple[str, frozenset[Side]], Meetings] = {}
     times = Counter((_pair(row), row.first < row.second, row.seats) for row in rows)
     for (pair, in_order, (ours, theirs)), count in times.items():
-        seats = found.setdefault(pair, defaultdict(Fraction))
+        seats = meetings.setdefault(pair, defaultdict(Fraction))
         for a, b in product(ours, theirs):
             seats[(a, b) if in_order else (b, a)] += Fraction(count, len(ours) * len(theirs))
-    return found
+    return meetings
 
 
 def _swapped(seats: Meetings) -> Meetings:
@@ -370,16 +367,10 @@ def _swapped(seats: Meetings) -> Meetings:
 
 def _marginal(seats: Meetings) -> dict[int, Fraction]:
     """How often the first side took each seat."""
-    found = defaultdict[int, Fraction](Fraction)
+    times = defaultdict[int, Fraction](Fraction)
     for (seat, _), count in seats.items():
-        found[seat] += count
-    return found
-
-
-def _members(sides: Sequence[Side], players: Sequence[str]) -> np.ndarray:
-    """The part of each player in each side."""
-    counts = [Counter(side) for side in sides]
-    return np.array([[one[name] / one.total() for name in players] for one in counts])
+        times[seat] += count
+    return times
 
 
 def _spent(bills: Sequence[Bill], contest: Contest) -> Spent | None:

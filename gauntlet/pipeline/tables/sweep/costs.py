@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from gauntlet.common.terminal import short
-from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
@@ -84,19 +83,17 @@ MOVES = View(
 @table("costs", COLUMNS, [CELLS, MOVES], place=80)
 def costs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell."""
-    yield from map(_row, results.cells)
-
-
-def _row(result: CellResults) -> dict[str, Any]:
-    totals = {name: result.outcomes.column(name).sum().item() for name in SUMS}
-    seconds = result.outcomes.column("seconds").sum().item()
-    return {
-        "cell": result.about.name,
-        "matches": len(result.outcomes),
-        **totals,
-        "device_seconds": round(result.outcomes.column("device_seconds").sum().item(), 3),
-        "decisions_per_s": totals["decisions"] / seconds if seconds else np.nan,
-    }
+    for result in results.cells:
+        names = (*SUMS, "seconds", "device_seconds")
+        totals = {name: result.outcomes.column(name).sum().item() for name in names}
+        seconds = totals.pop("seconds")
+        yield {
+            "cell": result.about.name,
+            "matches": len(result.outcomes),
+            **totals,
+            "device_seconds": round(totals["device_seconds"], 3),
+            "decisions_per_s": totals["decisions"] / seconds if seconds else np.nan,
+        }
 
 
 # --- results by cost
