@@ -231,7 +231,7 @@ def heat_map(players: pd.DataFrame, basis: str = "") -> Figure:
 
 
 def _correlation(result: Correlation, players: int) -> str:
-    """A cell's text; with its own n if some players have no such decision."""
+    """A cell's text; with its n if some players have no such decision."""
     lines = ["-" if np.isnan(result.estimate) else f"{result.estimate:+.3f}"]
     if not np.isnan(result.low):
         lines.append(f"{result.low:+.2f} to {result.high:+.2f}")

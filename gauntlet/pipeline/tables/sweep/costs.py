@@ -180,19 +180,14 @@ def _many_cells(
     label = "a cell, its 95% interval"
     axes.scatter(x, y, size, ACCENT, alpha=0.7, lw=0, rasterized=rasterized, label=label)
     leading = frontier(x, y)
-    axes.step(
-        x[leading], y[leading], where="post", color=INK, lw=0.9, label="none as cheap is better"
-    )
+    label = "none as cheap is better"
+    axes.step(x[leading], y[leading], where="post", color=INK, lw=0.9, label=label)
     for at in leading[-NAMES:]:
         number = numbers.setdefault(places[at], len(numbers) + 1)
         label = f"{number} {names[places[at]]}"
         axes.plot(x[at], y[at], "o", ms=5, mfc=GROUND, mec=INK, ls="", label=label)
-        axes.annotate(
-            *(str(number), (x[at], y[at]), (-3, 3)),
-            textcoords="offset points",
-            ha="right",
-            fontweight="bold",
-        )
+        bold: dict[str, Any] = {"ha": "right", "fontweight": "bold"}
+        axes.annotate(str(number), (x[at], y[at]), (-3, 3), textcoords="offset points", **bold)
 
 
 def frontier(cost: np.ndarray, value: np.ndarray) -> np.ndarray:

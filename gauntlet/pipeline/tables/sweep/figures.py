@@ -250,7 +250,7 @@ def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Sca
     rows = [f"{short[a]} - {short[b]}" for a, b in sides]
     if count > plot_style.max_rows():
         best, prefix = best_columns(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
-        if count >= DENSE * len(short) * (len(short) - 1) / 2:
+        if dense(pairs):
             return heat_map(pairs, best[0], names, scale, prefix + label)
         pairs, columns = pairs.assign(nothing=0.0), (*best, "nothing")
         return in_order(
@@ -364,6 +364,12 @@ def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label
     axes.set_ylabel(label)
     plot_style.add_legend(figure, 4)
     return plot_style.set_title(figure, f"How {len(rates):,} cells spread by number of deals, raw")
+
+
+def dense(pairs: pd.DataFrame) -> bool:
+    """Whether a heat map of the pairs would be filled well enough."""
+    cells = len({*pairs["cell_a"], *pairs["cell_b"]})
+    return len(pairs) >= DENSE * cells * (cells - 1) / 2
 
 
 def heat_map(

@@ -65,15 +65,21 @@ def drawings(results: Results) -> dict[str, Drawing]:
     return {name: Drawing(figure, column[name], kinds[name]) for name, figure in wide.items()}
 
 
+def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
+    """The first figures of each kind, with their names."""
+    kinds, shown = Counter[str](), []
+    for name, drawing in figures.items():
+        kinds[drawing.kind] += 1
+        if kinds[drawing.kind] <= ALIKE:
+            shown.append((name, drawing))
+    return shown
+
+
 def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, str]) -> str:
     """pages: the addresses of matches' pages."""
     folder, summary = results.folder, results["summary"]
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
-    drawn, kinds = [], Counter[str]()  # the first figures of each kind
-    for name, drawing in figures.items():
-        kinds[drawing.kind] += 1
-        if kinds[drawing.kind] <= ALIKE:
-            drawn.append((name, drawing))
+    drawn = _on_page(figures)
 
     def replay(match: str) -> str:
         return invocation("pipeline.replay", match, "--prompts", "--in", folder)
