@@ -145,9 +145,9 @@ def adjust(
         wanted = {outcome.match for outcome in result.outcomes} - by_match.keys()
         games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
-            own = [game for game in games if fresh.reference_of(game.deal) == reference]
+            stretch = [game for game in games if fresh.reference_of(game.deal) == reference]
             judge = partial(advantage, against(cell, reference.policy), seed=seed)
-            by_match |= judged(cell, own, judge, say)
+            by_match |= judged(cell, stretch, judge, say)
         keep(folder, result.about, replace(fresh, advantages=by_match))
 
 
@@ -171,9 +171,9 @@ def _by_chance(
         return Luck(reason if lack in reason else f"{reason}; {lack}")
     before = _before(folder, cell, result)
     wanted = {outcome.match for outcome in result.outcomes}
-    kept = {match: c for match, c in before.corrections.items() if match in wanted}
-    found = chance.corrections(folder, cell, result, wanted - kept.keys(), seed, say)
-    return Luck("", CHANCE, error=0.0, corrections=kept | dict(found), judged=before.judged)
+    known = {match: c for match, c in before.corrections.items() if match in wanted}
+    fresh = chance.corrections(folder, cell, result, wanted - known.keys(), seed, say)
+    return Luck("", CHANCE, error=0.0, corrections=known | dict(fresh), judged=before.judged)
 
 
 def advantage(cell: Cell, match: PlayedMatch, seed: Seed) -> float:

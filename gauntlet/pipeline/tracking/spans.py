@@ -78,8 +78,8 @@ def traces_of(record: MatchRecord, sweep: str, start_ms: int) -> Iterator[Decisi
     source = SPREAD if record.clock is None else MEASURED
     for turn, decision in enumerate(record.decisions):
         if decision.asked:
-            own = list(islice(times, len(decision.asked)))
-            yield _traced(record, turn, decision, own, sweep, source)
+            asked_at = list(islice(times, len(decision.asked)))
+            yield _traced(record, turn, decision, asked_at, sweep, source)
 
 
 def times_of(record: MatchRecord, start_ms: int) -> list[Times]:

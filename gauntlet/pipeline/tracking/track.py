@@ -151,8 +151,8 @@ def forget(store: str, folder: Folder) -> None:
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     """Delete what was logged of these cells; returns the runs of the folder's other cells."""
-    own = {result.about.key for result in sweep.results}
-    other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
+    logged = {result.about.key for result in sweep.results}
+    other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - logged
     runs = runs_of(client, sweep.place.id)
     kept_runs = [run for run in runs if run.data.tags.get(CELL_TAG) in other_keys]
     stay = {run.info.run_id for run in kept_runs} | {run.data.tags[PARENT_TAG] for run in kept_runs}
@@ -209,8 +209,8 @@ class _Logged:
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
         note = sweep_note(self.sweep.made, table, command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
-        if own := self.sweep.place.note["tags"]:
-            tags[TAGS_TAG] = ", ".join(own)
+        if sweep_tags := self.sweep.place.note["tags"]:
+            tags[TAGS_TAG] = ", ".join(sweep_tags)
         called = params.parent_name([result.about.labels for result, _ in rows], folder)
         run = self._begin(called, tags, common, span)
         run_params = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
@@ -270,8 +270,8 @@ class _Logged:
         if "commit" in parameters:
             tags = {**tags, **SOURCE, COMMIT_TAG: parameters["commit"]}
         tags = {tag: visible(text) for tag, text in tags.items()}
-        made = self.client.create_run(self.experiment, span[0], tags, visible(name))
-        return str(made.info.run_id)
+        run = self.client.create_run(self.experiment, span[0], tags, visible(name))
+        return str(run.info.run_id)
 
 
 def _status(results: Sequence[CellResults]) -> str:

@@ -211,9 +211,14 @@ VIEW = View(
 @table("beliefs", COLUMNS, [VIEW], metrics=("brier", "gain"), key="question", place=26)
 def beliefs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and kind of question."""
-    for (cell, kind), own in results.cached(belief_tables).items():
-        row = {"cell": cell, "question": kind, "mass": own.mass, "unread": own.unread}
-        yield row | (belief_scores(own, kind) if own.rows else {"beliefs": 0})
+    for (cell, kind), group in results.cached(belief_tables).items():
+        row = {
+            "cell": cell,
+            "question": kind,
+            "mass": group.mass,
+            "unread": group.unread,
+        }
+        yield row | (belief_scores(group, kind) if group.rows else {"beliefs": 0})
 
 
 def belief_scores(table: BeliefTable, kind: str) -> dict[str, Any]:
@@ -325,8 +330,8 @@ USE_VIEW = View(
 @table("beliefs_used", USE, [USE_VIEW], place=27)
 def beliefs_used(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell where options have known worths."""
-    for (cell, kind), own in results.cached(belief_tables).items():
-        if kind == "hidden" and (rows := list(_losses(own))):
+    for (cell, kind), group in results.cached(belief_tables).items():
+        if kind == "hidden" and (rows := list(_losses(group))):
             losses = pd.DataFrame(rows).dropna()
             deals = losses["deal"].to_numpy()
             row = {"cell": cell, "decisions": len(losses), "deals": losses["deal"].nunique()}
@@ -361,16 +366,16 @@ MOST_CELLS = 4
 @figure("belief_calibration", place=26)
 def belief_calibration(results: Results) -> Figure | None:
     """A row for each of the first cells, a panel for each kind of question."""
-    found = {name: own for name, own in results.cached(belief_tables).items() if own.rows}
-    cells = list(dict.fromkeys(cell for cell, _ in found))[:MOST_CELLS]
+    drawable = {name: group for name, group in results.cached(belief_tables).items() if group.rows}
+    cells = list(dict.fromkeys(cell for cell, _ in drawable))[:MOST_CELLS]
     if not cells:
         return None
-    kinds = [kind for kind in KINDS if any((cell, kind) in found for cell in cells)]
+    kinds = [kind for kind in KINDS if any((cell, kind) in drawable for cell in cells)]
     drawn, panels = plot_style.panels(len(cells), len(kinds), 0.7 + 2.3 * len(cells))
     for place, axes in enumerate(panels):
         cell, kind = cells[place // len(kinds)], kinds[place % len(kinds)]
-        if (cell, kind) in found:
-            _calibration(axes, found[cell, kind], f"{cell} {kind}")
+        if (cell, kind) in drawable:
+            _calibration(axes, drawable[cell, kind], f"{cell} {kind}")
         name = plot_style.shorten(results.names[cell], plot_style.room(0.8 / len(kinds)))
         axes.set_title(f"{name}: {KINDS[kind]}", fontsize=plot_style.SIZE)
     return plot_style.set_title(

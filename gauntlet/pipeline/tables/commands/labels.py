@@ -203,7 +203,9 @@ COSTS = View(
 def debiasing(results: Results) -> pd.DataFrame:
     """A row for each cell, method and number of options, and one for all of them."""
     by_cell = results.cached(studies).items()
-    rows = [{"cell": cell, **row} for cell, own in by_cell if own for row in _method_rows(own)]
+    rows = [
+        {"cell": cell, **row} for cell, group in by_cell if group for row in _method_rows(group)
+    ]
     return pd.DataFrame(rows, columns=[*DEBIASING]).astype({"agreed": "Int64"})
 
 

@@ -178,9 +178,9 @@ def quality(rows: pd.DataFrame, basis: str) -> Figure:
     for axes, metric in zip(panels, METRICS, strict=True):
         factor = 100.0 if metric == "ODHR" else 1.0
         for k, colour, mark in zip(OPTIONS, COLOURS, "osD", strict=False):
-            own = rows[rows["options"] == k].set_index(["key", "player"]).reindex(keys)
+            group = rows[rows["options"] == k].set_index(["key", "player"]).reindex(keys)
             columns = [metric.lower() + end for end in ("", "_low", "_high", "_chance")]
-            y, low, high, chance = factor * own[columns].to_numpy(float).T
+            y, low, high, chance = factor * group[columns].to_numpy(float).T
             places = np.arange(len(keys)) + 0.08 + 0.2 * (k - OPTIONS[1])
             axes.hlines(places, low, high, color=colour, lw=1.4)
             look: dict[str, Any] = {"ms": 4.5, "mfc": GROUND, "mec": colour, "mew": 1.3, "ls": ""}

@@ -131,8 +131,8 @@ def family(
 def family_size(summary: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> int:
     """The number of tests that Holm's correction of an experiment's claims covers."""
     rows = summary[summary["experiment"] == experiment]
-    own = [one for one in conditions if one.experiment == experiment]
-    return int(np.count_nonzero(~np.isnan(_p_values(rows, own, {}))))
+    of_experiment = [one for one in conditions if one.experiment == experiment]
+    return int(np.count_nonzero(~np.isnan(_p_values(rows, of_experiment, {}))))
 
 
 def _p_values(

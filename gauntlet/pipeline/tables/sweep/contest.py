@@ -321,12 +321,12 @@ def _two_sides(about: CellInfo) -> tuple[tuple[int, ...], ...]:
     """The seatings of an older log, which has the measured seats only: known if each side is one
     player in all its seats."""
     every = range(len(about.players))
-    own = about.seats[0] if about.seats else ()
-    rest = [seat for seat in every if seat not in own]
-    if not own or {len({about.players[at] for at in side}) for side in (own, rest)} != {1}:
+    mine = about.seats[0] if about.seats else ()
+    rest = [seat for seat in every if seat not in mine]
+    if not mine or {len({about.players[at] for at in side}) for side in (mine, rest)} != {1}:
         return ()
     return tuple(
-        tuple(own[0] if seat in seats else rest[0] for seat in every) for seats in about.seats
+        tuple(mine[0] if seat in seats else rest[0] for seat in every) for seats in about.seats
     )
 
 

@@ -347,8 +347,8 @@ def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label
     places = _places(max(map(len, curves)))
     rates = np.full((len(curves), len(places)), np.nan)
     for row, values in zip(rates, curves, strict=True):
-        own = places[places < len(values)]
-        row[: len(own)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[own]
+        at = places[places < len(values)]
+        row[: len(at)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[at]
     rates = rates[np.isfinite(rates[:, 0])]
     figure, axes = plot_style.canvas(2.9)
     for low, high, alpha in BANDS:

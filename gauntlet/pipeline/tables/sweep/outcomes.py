@@ -201,9 +201,9 @@ def seeds(results: Results) -> Iterator[dict[str, Any]]:
     if isinstance(seed, tuple):
         for result in results.cells:
             deals = result.outcomes.column("deal")
-            own = np.array([seed_of_deal(seed, int(deal))[0] for deal in deals], int)
-            for one in dict.fromkeys(seed):
-                yield {**_mean_row(result, own == one), "seed": one}
+            seed_by_match = np.array([seed_of_deal(seed, int(deal))[0] for deal in deals], int)
+            for value in dict.fromkeys(seed):
+                yield {**_mean_row(result, seed_by_match == value), "seed": value}
 
 
 def _mean_row(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:

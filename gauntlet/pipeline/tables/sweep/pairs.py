@@ -103,8 +103,8 @@ def _visible_rows(part: Part) -> list[dict[Hashable, Any]]:
 def _title(part: Part) -> str:
     if part.medium == TERMINAL:
         return ""
-    some = part.medium == PAGE and part.results.cached(pairing).foot
-    return f"{'Cells two by two' if some else 'Every two cells'} on their shared deals"
+    selected = part.medium == PAGE and part.results.cached(pairing).foot
+    return f"{'Cells two by two' if selected else 'Every two cells'} on their shared deals"
 
 
 def _foot(part: Part) -> str:

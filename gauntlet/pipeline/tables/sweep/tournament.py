@@ -71,12 +71,12 @@ def tournament_verdict(results: Results) -> list[str]:
 @table("tournament", TOURNAMENT, [VIEW], metrics=(), place=4)
 def tournament_rows(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each two players, in order of rating."""
-    if (own := results.cached(tournament)) is None:
+    if (settled := results.cached(tournament)) is None:
         return
     log = Folder(results.folder)
     rule, rounds = log.rule, log.rounds
     cells = {frozenset(pair_of(rule, cell.about)): cell for cell in results.cells}
-    for pair in combinations(own.order, 2):
+    for pair in combinations(settled.order, 2):
         cell = cells[frozenset(pair)]
         first, second = (rule["players"][number] for number in pair)
         x = shares(cell) if pair == pair_of(rule, cell.about) else 1 - shares(cell)
@@ -92,8 +92,8 @@ def tournament_rows(results: Results) -> Iterator[dict[str, Any]]:
             "share": x.mean() if x.size else np.nan,
             "low": low,
             "high": high,
-            "p_holm": own.p_values[pair],
-            "verdict": pair_verdict(own, pair),
+            "p_holm": settled.p_values[pair],
+            "verdict": pair_verdict(settled, pair),
         }
 
 
