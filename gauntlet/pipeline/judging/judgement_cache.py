@@ -76,7 +76,12 @@ def cell_of(folder: Path, result: CellResults) -> RecordedCell:
         if record.match in pending:
             pending.remove(record.match)
             decisions = tuple(structs.replace(one, asked=(), notes={}) for one in record.decisions)
-            bare = {"statics": {}, "preparation": (), "decisions": decisions, "clock": None}
+            bare: dict[str, Any] = {
+                "statics": {},
+                "preparation": (),
+                "decisions": decisions,
+                "clock": None,
+            }
             records.append(structs.replace(record, **bare))
     records.sort(key=lambda record: (record.deal, record.rotation))
     return RecordedCell(about, game, tuple(description["players"]), tuple(records))

@@ -95,8 +95,8 @@ def belief_tables(results: Results) -> dict[tuple[str, str], BeliefTable]:
     by_kind = {}
     for result in results.cells:
         counted = {outcome.match for outcome in result.outcomes}
-        matches = read_beliefs(results.folder, result.about.stem)
-        matches = [match for match in matches if match.match in counted]
+        every = read_beliefs(results.folder, result.about.stem)
+        matches = [match for match in every if match.match in counted]
         # in order, as sums would depend on the order in which matches ended
         matches.sort(key=lambda match: (match.deal, match.rotation))
         for kind in KINDS:

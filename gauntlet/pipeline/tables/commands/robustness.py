@@ -259,9 +259,9 @@ def shrunk(
     """Means with their errors, pooled. shared: an additional covariance, which is known."""
     size = max(int(deals.max()) for deals, _, _ in cells) + 1
     means, shares, met = np.zeros(len(cells)), *np.zeros((2, len(cells), size))
-    for at, (deals, values, _) in enumerate(cells):
-        means[at] = values.mean()
-        shares[at, deals] = (values - means[at]) / np.sqrt(len(deals) * (len(deals) - 1))
+    for at, (deals, by_deal, _) in enumerate(cells):
+        means[at] = by_deal.mean()
+        shares[at, deals] = (by_deal - means[at]) / np.sqrt(len(deals) * (len(deals) - 1))
         met[at, deals] = len(deals) ** -0.5
     covariance = shares @ shares.T  # of the means' errors: cells that share deals share luck
     floors = [floor for _, _, floor in cells]

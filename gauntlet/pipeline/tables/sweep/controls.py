@@ -152,7 +152,8 @@ Moves = tuple[Sequence[int], Sequence[int]]
 
 
 def _moves(log: Folder, cell: CellResults) -> dict[tuple[int, int], Moves]:
-    match_ids, by_place = set(cell.outcomes.column("match").tolist()), {}
+    match_ids = set(cell.outcomes.column("match").tolist())
+    by_place: dict[tuple[int, int], Moves] = {}
     for record in log.matches(cell.about.stem):
         if record.match.encode() in match_ids:
             moves = [hash((one.seat, one.move, one.text)) for one in record.decisions]

@@ -117,7 +117,7 @@ def parser_examples(results: Results) -> Iterator[dict[str, Any]]:
             yield {"cell": name, "kinds": one.label, **row}
 
 
-def page_examples(results: Results, cells: int) -> list[tuple[str, Sequence[Example]]]:
+def page_examples(results: Results, cells: int) -> Sequence[tuple[str, Sequence[Example]]]:
     """The first cells with examples, by the cell's name."""
     audited = results.cached(audits).items()
     examples = [(results.names[name], audit.examples) for name, audit in audited if audit.examples]

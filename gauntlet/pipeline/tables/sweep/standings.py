@@ -235,7 +235,7 @@ def _free_sides(
             draw = float(not any(won) and not any(record.returns))
             members = seats.sides[record.rotation // about.step]
             wins, means = (
-                {side: np.mean([each[seat] for seat in held]) for side, held in members.items()}
+                {side: _mean(np.take(each, held)) for side, held in members.items()}
                 for each in (won, values)
             )
             for one, other, score in seats.pairs(values_of(record, about)):

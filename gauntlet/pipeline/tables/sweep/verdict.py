@@ -78,8 +78,8 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
 
 def _overview(groups: Collection[_Group]) -> str:
     """How many cells of many groups show something; their groups come first."""
-    outcomes = [one for group in groups for one in group.outcomes]
-    better, worse = (sum(one == kind for one in outcomes) for kind in (BETTER, WORSE))
+    outcomes = [shown for group in groups for shown in group.outcomes]
+    better, worse = (outcomes.count(kind) for kind in (BETTER, WORSE))
     of_all = f"Of {len(outcomes):,} cells in {len(groups):,} groups,"
     if not better + worse:
         return f"{of_all} none is shown to do better or worse than the baseline or the other side."
@@ -155,7 +155,8 @@ def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: S
 
 def _order(results: Results, robin: RoundRobin) -> str:
     """The players by score, and how many pairings are settled."""
-    rows = best_first(_of_game(results["standings"], robin))
+    rows, cells = (_of_game(results[name], robin) for name in ("standings", "summary"))
+    rows = best_first(rows)
     players = [cell for cell in results.cells if cell.about.key in robin.cells]
     scores = win_or_score(robin.about.measure.name)
     scale = WINS if scores else results.scale(rows.iloc[0].to_dict())
@@ -164,7 +165,6 @@ def _order(results: Results, robin: RoundRobin) -> str:
         for _, row in rows.iterrows()
     ]
     named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
-    cells = _of_game(results["summary"], robin)
     raw = "raw " if (cells["estimator"] == "adjusted").any() else ""  # standings keep the luck
     order = f"by {raw}{'score' if scores else scale.title} {named}"
     if any(cell.partial for cell in players):
