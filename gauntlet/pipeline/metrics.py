@@ -47,7 +47,14 @@ from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import PlayedOut, Scored, seatings_of
 from gauntlet.pipeline.config.read import Node, Seed
 from gauntlet.pipeline.judging.judge import JudgeSettings, judge
-from gauntlet.pipeline.judging.judgement_cache import Found, JudgementCache, most_deals, plies
+from gauntlet.pipeline.judging.judgement_cache import (
+    Judgement,
+    JudgementCache,
+    RecordedCell,
+    cell_of,
+    most_deals,
+    plies,
+)
 from gauntlet.pipeline.judging.metric_rows import (
     METRIC_COLUMNS,
     TRACE_COLUMNS,
@@ -57,7 +64,6 @@ from gauntlet.pipeline.judging.metric_rows import (
     metric_rows,
     trace_rows,
 )
-from gauntlet.pipeline.judging.recorded_cells import RecordedCell, cell_of
 from gauntlet.pipeline.launch.fan_out import Map, executor, read_launch
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.progress import Bar
@@ -159,7 +165,7 @@ class Job:
     work: JudgeSettings
     cache: JudgementCache
     records: Sequence[MatchRecord]
-    known: dict[str, Found]
+    known: dict[str, Judgement]
 
     @property
     def left(self) -> list[MatchRecord]:

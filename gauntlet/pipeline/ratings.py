@@ -19,8 +19,7 @@ from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.games.capabilities import win_or_score
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.tables.commands.pareto import cost_plot
-from gauntlet.pipeline.tables.commands.rating_figures import rating_figures
+from gauntlet.pipeline.tables.commands.rating_figures import cost_plot, rating_figures
 from gauntlet.pipeline.tables.commands.ratings import (
     rate_contest,
     rating_sheets,

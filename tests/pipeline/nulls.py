@@ -22,13 +22,13 @@ from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.pages.run_status import finished
 from gauntlet.pipeline.tables.registry import Results, write_tables
 from gauntlet.pipeline.tables.sweep import report, terminal
-from gauntlet.pipeline.tracking import notes
+from gauntlet.pipeline.tracking import track
 from tests.pipeline.records import placed, write
 
 CLAIMS = re.compile(
     r"(?<!shown to )(?<!shown to be )(?<!they )"
-    r"(\bbeats? (random|the baseline)|\bdo(es)? worse than|harms? the|helps?:|"
-    r"helps? the partner|this matters|is not inferior|keeps? up with)|[1-9]\d* of \d+ cells"
+    r"(\bbeats? (random|the baseline)|\bdo(es)? worse than|harms? the|"
+    r"helps? the partner|this matters|is better than|keeps? up with)|[1-9]\d* of \d+ cells"
 )
 """Matches a sentence that claims that a player is better or worse."""
 
@@ -115,9 +115,9 @@ def _said(results: Results) -> Iterator[str]:
     yield " ".join(
         [run.headline, *run.verdict, *(one.text for one in run.estimates), *run.warnings]
     )
-    yield notes.of_sweep(results, summary, None)
+    yield track.sweep_note(results, summary, None)
     for result, (_, row) in zip(results.cells, summary.iterrows(), strict=True):
-        yield notes.of_a_cell(results, row, result.about.helping)
+        yield track.cell_note(results, row, result.about.helping)
 
 
 def claims(nulls: Nulls, seed: int, runs: int, deals: int) -> int:

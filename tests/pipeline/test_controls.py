@@ -20,7 +20,7 @@ from gauntlet.pipeline.plan.control_cells import controls_of
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.sweep import controls
 from gauntlet.pipeline.tables.sweep.verdict import FIXED, PARTIAL
-from gauntlet.pipeline.tracking import values
+from gauntlet.pipeline.tracking import params
 from tests.agents.play import drive, turn_with, unasked
 from tests.pipeline.composing import cells_of, composed
 from tests.pipeline.conftest import Full, Sweep
@@ -202,7 +202,7 @@ def test_noise_cells_are_played_on_the_same_deals_and_change_no_match(
     assert 0 < cloze.changed < 1
     assert cloze.floor == max(-cloze.ci_low, cloze.ci_high)
     assert (cloze.difference, cloze.deals) == (cloze["mean"] - cloze.noise_mean, 8)
-    logged = values.of_cells(Results.load(folder))[vanilla.cell]
+    logged = params.of_cells(Results.load(folder))[vanilla.cell]
     assert (logged["noise/changed"], logged["noise/floor"]) == (0, vanilla.floor)
     assert (logged["parser/empty"], logged["parser/reasked"]) == (0, 0)
     assert "The noise floor" in full()

@@ -20,7 +20,7 @@ from gauntlet.pipeline.log.outcomes import Outcome, Outcomes, outcome
 from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables.registry import TERMINAL, tables
 from gauntlet.pipeline.tables.sweep.claims import null_value
-from gauntlet.pipeline.tracking.values import of_cells
+from gauntlet.pipeline.tracking.params import of_cells
 from gauntlet.stats.means import limits, p_value
 from tests.pipeline.conftest import Capsys, Full, Sweep
 from tests.pipeline.made import KnownBaseline, about, made_of, pairs_table, scored, summary_table

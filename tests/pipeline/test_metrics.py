@@ -15,8 +15,8 @@ import pytest
 from gauntlet.games.tic_tac_toe import TicTacToe
 from gauntlet.games.uno.arena import UnoArena
 from gauntlet.pipeline import metrics
+from gauntlet.pipeline.judging.judgement_cache import RecordedCell
 from gauntlet.pipeline.judging.metric_rows import JudgedCell, wins
-from gauntlet.pipeline.judging.recorded_cells import RecordedCell
 from gauntlet.stats.proportions import wilson
 from tests.pipeline.conftest import Refusal, Sweep
 from tests.pipeline.logs import edited, matches

@@ -25,17 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gauntlet.games.base import Action, Game, TextAction
-from gauntlet.games.capabilities import (
-    Imitating,
-    Redealt,
-    RolledOut,
-)
-from gauntlet.games.contract import (
-    array,
-    legal_actions,
-    observation,
-    values_with_score,
-)
+from gauntlet.games.capabilities import Imitating, Redealt, RolledOut
+from gauntlet.games.contract import array, legal_actions, observation, values_with_score
 from gauntlet.games.playouts import RANDOM, play_on, policies_of, probabilities
 from gauntlet.pipeline.config.read import Seed
 from gauntlet.pipeline.judging.judge import Choice, choices
@@ -61,7 +52,6 @@ TRIED = 8
 """Redeals that show whether something is drawn after a move. That they miss it does not depend on
 what was drawn."""
 
-Rng = np.random.Generator
 Say = Callable[[str], None]
 
 
@@ -115,9 +105,9 @@ class Judge:
 
     @classmethod
     def from_cell(cls, cell: Cell, rotation: int, by_player: Sequence[str]) -> Judge:
-        own, seating = scripted_policies(cell), cell.seating(rotation)
+        known, seating = scripted_policies(cell), cell.seating(rotation)
         by_seat = tuple(by_player[player] for player in seating)
-        scripted = frozenset(s for s, player in enumerate(seating) if own[player] == by_seat[s])
+        scripted = frozenset(s for s, player in enumerate(seating) if known[player] == by_seat[s])
         return cls(
             cell.game, by_seat, scripted, cell.seats_of(cell.measured, rotation), cell.measure
         )
@@ -131,8 +121,8 @@ class Judge:
         fresh = self.values(None, (), seed << 16, FRESH * count)
         dealt = float(fresh.mean() - self.values(start, (), seed << 16, count).mean())
         for number, turn in enumerate(every, start=1):
-            draws, own = self._turn(turn, (seed << 16) + number, count)
-            drawn, moved = drawn + draws, moved + own
+            draws, choice = self._turn(turn, (seed << 16) + number, count)
+            drawn, moved = drawn + draws, moved + choice
         return dealt, drawn, moved
 
     def _turn(self, turn: Turn, seed: int, count: int) -> tuple[float, float]:
@@ -142,8 +132,8 @@ class Judge:
         drawn = moved = 0.0
         played = self.values(state, moves, seed, count) if weights else None
         if played is not None:
-            found = [self.values(state, (option,), seed, count) for option in weights]
-            moved = float((np.tensordot([*weights.values()], found, 1) - played).mean())
+            values = [self.values(state, (option,), seed, count) for option in weights]
+            moved = float((np.tensordot([*weights.values()], values, 1) - played).mean())
         if self._draws(state, moves, seed):
             played = self.values(state, moves, seed, count) if played is None else played
             drawn = float((played - self.values(after, (), seed, count)).mean())
@@ -186,22 +176,19 @@ class Judge:
         `state` is None: float64 (games,). Equal seeds have equal luck, as far as the states allow.
         count: games of a game that plays on by itself."""
         if isinstance(self.game, RolledOut):
-            asked = (state, moves, self.policies, count, seed, self.measure)
-            results = self.game.rollouts(*asked)
+            results = self.game.rollouts(state, moves, self.policies, count, seed, self.measure)
             array(self.game, "rollouts", results, (None, self.game.num_seats))
             return np.asarray(results[:, self.measured].mean(axis=1))
-        found = np.empty(SLOW)
-        for at, dealt in enumerate(self._dealt(state, seed)):
+        deals = self.redeals(state, SLOW, seed)
+        if state is None:
+            deals = (self.game.deal(np.random.default_rng((seed, at))) for at in range(SLOW))
+        values = np.empty(SLOW)
+        for at, dealt in enumerate(deals):
             start = self.game.play(dealt, moves) if moves else dealt
-            found[at] = self.result(start, np.random.default_rng((seed, at, 1)))
-        return found
+            values[at] = self.result(start, np.random.default_rng((seed, at, 1)))
+        return values
 
-    def _dealt(self, state: Any, seed: int) -> Iterator[Any]:
-        if state is not None:
-            return self.redeals(state, SLOW, seed)
-        return (self.game.deal(np.random.default_rng((seed, at))) for at in range(SLOW))
-
-    def result(self, state: Any, rng: Rng) -> float:
+    def result(self, state: Any, rng: np.random.Generator) -> float:
         end, _ = play_on(self.game, state, self.policies, rng)
         values = values_with_score(self.game, end)[self.measure]
         return float(np.mean([values[seat] for seat in self.measured]))
@@ -214,8 +201,8 @@ def of_record(
     the game no longer plays as recorded."""
     game = judge.game
     start = game.deal(stream(seed, game, record.deal, DEAL))
-    own = int(stream(seed, game, record.deal, LUCK, record.rotation).integers(2**31))
-    return judge.corrections(start, turns(game, seed, record, opening), own)
+    luck_seed = int(stream(seed, game, record.deal, LUCK, record.rotation).integers(2**31))
+    return judge.corrections(start, turns(game, seed, record, opening), luck_seed)
 
 
 def turns(game: Game[Any], seed: Seed, record: MatchRecord, opening: int = 0) -> Iterator[Turn]:
@@ -223,11 +210,11 @@ def turns(game: Game[Any], seed: Seed, record: MatchRecord, opening: int = 0) ->
     The turn in which a seat gave up has no moves and is left out."""
     played = len(record.decisions)
     for _, together in groupby(choices(game, seed, record), key=lambda choice: id(choice.state)):
-        made = list(together)
-        last = made[-1].ply + 1 == played
+        turn = list(together)
+        last = turn[-1].ply + 1 == played
         if not (record.forfeits and last):
-            movers, moves = [one.decision.seat for one in made], [one.move for one in made]
-            yield Turn(made[0].state, movers, moves, law_of(made[0], opening))
+            movers, moves = [one.decision.seat for one in turn], [one.move for one in turn]
+            yield Turn(turn[0].state, movers, moves, law_of(turn[0], opening))
 
 
 def law_of(choice: Choice, opening: int) -> Sequence[float]:
@@ -244,15 +231,15 @@ def corrections(
     """Yield the id and the corrections of each wanted match, for a cell that `refusal` accepts."""
     records = [one for one in Folder(folder).matches(result.about.stem) if one.match in wanted]
     for start, end in stretches(result):
-        own = [one for one in records if start <= one.deal < end]
-        if own:
+        stretch = [one for one in records if start <= one.deal < end]
+        if stretch:
             by_player = policies(cell, _learnt(folder, cell, result, start, seed))
             judges = [Judge.from_cell(cell, at, by_player) for at, _ in enumerate(cell.seatings)]
 
             def judge(record: MatchRecord, judges: Sequence[Judge] = judges) -> Any:
                 return of_record(judges[record.rotation % len(judges)], record, seed, cell.opening)
 
-            yield from judged(cell, own, judge, say)
+            yield from judged(cell, stretch, judge, say)
 
 
 def _learnt(

@@ -90,6 +90,10 @@ class Choice:
     move: Action
 
 
+Place = tuple[str, int, int, int]
+"""Match, deal, ply and seat."""
+
+
 def judge(
     game: Game[Any], work: JudgeSettings, record: MatchRecord
 ) -> tuple[list[Judged], list[TracePoint]]:
@@ -106,8 +110,11 @@ def judge(
         is_judged = player in work.players and len(set(choice.actions)) > 1
         if is_judged or traced:
             true, seen = _results(game, record, choice, work)
-            judgements += [_judge_choice(record, choice, player, true, seen)] if is_judged else []
-            trace += [_stand(record, choice, true, seen)] if traced else []
+            place = (record.match, record.deal, choice.ply, choice.decision.seat)
+            if is_judged:
+                judgements.append(_judged(place, choice, player, true, seen))
+            if traced:
+                trace.append(_stand(place, choice, true, seen))
     return judgements, trace
 
 
@@ -121,9 +128,11 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
         ply_decisions = decisions[ply : ply + len(seats)]
         if tuple(one.seat for one in ply_decisions) != seats:
             raise other_version(game)
-        together = [
-            _choice(game, number, state, one) for number, one in enumerate(ply_decisions, start=ply)
-        ]
+        together = []
+        for number, decision in enumerate(ply_decisions, start=ply):
+            actions = legal_actions(game, state, decision.seat)
+            move = recorded_move(game, actions, decision)
+            together.append(Choice(number, state, decision, actions, move))
         yield from together
         if record.forfeits and ply + len(seats) == len(decisions):
             return
@@ -133,36 +142,26 @@ def choices(game: Game[Any], seed: Seed, record: MatchRecord) -> Iterator[Choice
         raise other_version(game)
 
 
-def _choice(game: Game[Any], ply: int, state: Any, decision: DecisionRecord) -> Choice:
-    actions = legal_actions(game, state, decision.seat)
-    move = recorded_move(game, actions, decision)
-    return Choice(ply, state, decision, actions, move)
-
-
-def _judge_choice(
-    record: MatchRecord, choice: Choice, player: int, true: np.ndarray, visible: np.ndarray
+def _judged(
+    place: Place, choice: Choice, player: int, true: np.ndarray, seen: np.ndarray
 ) -> Judged:
     decision, actions = choice.decision, choice.actions
     distinct = [at for at, action in enumerate(actions) if actions.index(action) == at]
     return Judged(
-        *(record.match, record.deal, choice.ply, decision.seat),
+        *place,
         player=player,
         options=tuple(decision.options[at] for at in distinct),
         chosen=distinct.index(_chosen_option(choice)),
         fallback=decision.fallback,
         true=won_together(true[:, :, decision.seat][distinct]),
-        seen=won_together(visible[:, :, decision.seat][distinct]),
+        seen=won_together(seen[:, :, decision.seat][distinct]),
     )
 
 
-def _stand(
-    record: MatchRecord, choice: Choice, true: np.ndarray, visible: np.ndarray
-) -> TracePoint:
+def _stand(place: Place, choice: Choice, true: np.ndarray, seen: np.ndarray) -> TracePoint:
     seat, option = choice.decision.seat, _chosen_option(choice)
-    after = tuple(true[option].mean(axis=0).tolist())
-    place = (record.match, record.deal, choice.ply, seat)
-    told = choice.decision.options[option]
-    return TracePoint(*place, told, after, float(visible[option, :, seat].mean()))
+    after, move = tuple(true[option].mean(axis=0).tolist()), choice.decision.options[option]
+    return TracePoint(*place, move, after, float(seen[option, :, seat].mean()))
 
 
 def _chosen_option(choice: Choice) -> int:
@@ -177,6 +176,8 @@ def _results(
     shape (options, playouts, seats)."""
     luck = int(stream(work.seed, game, record.deal, JUDGE, choice.ply).integers(2**62))
     random = (RANDOM,) * game.num_seats
-    asked = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
-    said = {_chosen_option(choice): choice.move}
-    return results(*asked, hidden=False, moves=said), results(*asked, hidden=True, moves=said)
+    position = (game, choice.state, choice.decision.seat, random, work.playouts, luck)
+    moves = {_chosen_option(choice): choice.move}
+    return results(*position, hidden=False, moves=moves), results(
+        *position, hidden=True, moves=moves
+    )

@@ -135,13 +135,19 @@ def adjust(
             Luck("", first.policy, PLAYOUTS, first.rate, first.error, {}, later),
             judged=before.judged,
         )
-        by_match = reusable_advantages(before, fresh, result)
+        by_match = {
+            outcome.match: before.advantages[outcome.match]
+            for outcome in result.outcomes
+            if before.playouts == fresh.playouts
+            and outcome.match in before.advantages
+            and before.reference_of(outcome.deal).policy == fresh.reference_of(outcome.deal).policy
+        }
         wanted = {outcome.match for outcome in result.outcomes} - by_match.keys()
         games = games_of(folder, result.about, wanted) if wanted else []
         for reference in fresh.references:
-            own = [game for game in games if fresh.reference_of(game.deal) == reference]
+            stretch = [game for game in games if fresh.reference_of(game.deal) == reference]
             judge = partial(advantage, against(cell, reference.policy), seed=seed)
-            by_match |= judged(cell, own, judge, say)
+            by_match |= judged(cell, stretch, judge, say)
         keep(folder, result.about, replace(fresh, advantages=by_match))
 
 
@@ -165,21 +171,9 @@ def _by_chance(
         return Luck(reason if lack in reason else f"{reason}; {lack}")
     before = _before(folder, cell, result)
     wanted = {outcome.match for outcome in result.outcomes}
-    kept = {match: c for match, c in before.corrections.items() if match in wanted}
-    found = chance.corrections(folder, cell, result, wanted - kept.keys(), seed, say)
-    return Luck("", CHANCE, error=0.0, corrections=kept | dict(found), judged=before.judged)
-
-
-def reusable_advantages(before: Luck, fresh: Luck, result: CellResults) -> dict[str, float]:
-    """The earlier advantages whose reference is unchanged."""
-    if before.playouts != fresh.playouts:
-        return {}
-    return {
-        outcome.match: before.advantages[outcome.match]
-        for outcome in result.outcomes
-        if outcome.match in before.advantages
-        and before.reference_of(outcome.deal).policy == fresh.reference_of(outcome.deal).policy
-    }
+    known = {match: c for match, c in before.corrections.items() if match in wanted}
+    fresh = chance.corrections(folder, cell, result, wanted - known.keys(), seed, say)
+    return Luck("", CHANCE, error=0.0, corrections=known | dict(fresh), judged=before.judged)
 
 
 def advantage(cell: Cell, match: PlayedMatch, seed: Seed) -> float:
@@ -219,29 +213,23 @@ def read(folder: Path, about: CellInfo) -> Luck | None:
 def with_adjustment(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
     """The results with their stored luck adjustment, which leads in all cells of a game and a
     measure or in none, so that their estimates can be compared: by the vote of each cell."""
-    found = [replace(result, adjusted=adjusted(folder, result)) for result in results]
-    votes: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for result in found:
-        if result.adjusted is not None:
-            votes[_compared(result)].append(_leads(result, result.adjusted))
-    leading = {group for group, given in votes.items() if 2 * sum(given) >= len(given)}
+    estimates = [adjusted(folder, result) for result in results]
+    groups = [(each.about.labels["game"], each.about.measure.name) for each in results]
+    votes: defaultdict[tuple[str, str], list[bool]] = defaultdict(list)
+    for result, group, estimate in zip(results, groups, estimates, strict=True):
+        if estimate is not None:
+            about, raw = result.about, result.by_deal()[1]
+            span = about.measure.low, about.measure.high
+            # a stopping rule went by the adjusted values
+            vote = result.stopped or leads(
+                raw, estimate.values, span, about.seats_taken, estimate.error
+            )
+            votes[group].append(vote)
+    leading = {group for group, cast in votes.items() if 2 * sum(cast) >= len(cast)}
     return [
-        result
-        if result.adjusted is None
-        else replace(result, adjusted=replace(result.adjusted, leads=_compared(result) in leading))
-        for result in found
+        replace(result, adjusted=estimate and replace(estimate, leads=group in leading))
+        for result, group, estimate in zip(results, groups, estimates, strict=True)
     ]
-
-
-def _compared(result: CellResults) -> tuple[str, str]:
-    return result.about.labels["game"], result.about.measure.name
-
-
-def _leads(result: CellResults, adjusted: Adjusted) -> bool:
-    """By what the cell's deals show, or since a stopping rule went by them."""
-    about, span = result.about, (result.about.measure.low, result.about.measure.high)
-    raw = result.by_deal()[1]
-    return result.stopped or leads(raw, adjusted.values, span, about.seats_taken, adjusted.error)
 
 
 def adjusted(folder: Path, result: CellResults) -> Adjusted | None:

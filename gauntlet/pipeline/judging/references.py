@@ -71,21 +71,20 @@ class PlayedMatch:
     rotation: int
     moves: tuple[str, ...]
 
-    @classmethod
-    def from_record(cls, record: MatchRecord) -> PlayedMatch:
-        moves = tuple(decision.move for decision in record.decisions)
-        return cls(record.match, record.deal, record.rotation, moves)
-
 
 M = TypeVar("M", PlayedMatch, MatchRecord)
 
 
 def games_of(folder: Path, about: CellInfo, matches: set[str]) -> list[PlayedMatch]:
     """The wanted matches in order, without duplicates."""
-    records = Folder(folder).matches(about.stem)
     games = {
-        record.match: PlayedMatch.from_record(record)
-        for record in records
+        record.match: PlayedMatch(
+            record.match,
+            record.deal,
+            record.rotation,
+            tuple(decision.move for decision in record.decisions),
+        )
+        for record in Folder(folder).matches(about.stem)
         if record.match in matches
     }
     return sorted(games.values(), key=lambda game: (game.deal, game.rotation))
@@ -109,8 +108,8 @@ def judged(
             busy.discard(threading.current_thread())
 
     try:
-        found = zip(matches, pool.map(judge_one, matches), strict=True)
-        for done, (match, value) in enumerate(found):
+        judgements = zip(matches, pool.map(judge_one, matches), strict=True)
+        for done, (match, value) in enumerate(judgements):
             if time.monotonic() - last_report > SAY_EVERY:
                 last_report = time.monotonic()
                 say(f"luck-adjusting {cell.name}: {done:,} of {len(matches):,} matches")
@@ -145,14 +144,21 @@ def references(
     folder: Path, cell: Cell, result: CellResults, before: Sequence[Reference], seed: Seed
 ) -> list[Reference]:
     """All references, by start; those learnt from the same matches are reused from `before`."""
-    references = [game_reference(cell, result.about, seed)]
+    assert isinstance(cell.game, Adjustable)
+    assert result.about.baseline is not None
+    base = measure(against(cell, cell.game.references[0]), seed, result.about.baseline.games)
+    assert base is not None
+    references = [Reference(0, base.policy, base.rate, base.error)]
     for start, _ in [*stretches(result)][1:] if isinstance(cell.game, Imitating) else ():
         match_ids = [outcome.match for outcome in result.outcomes if outcome.deal < start]
         mark = start, digest(match_ids)
-        kept = (one for one in before if (one.start, one.learnt) == mark)
-        references.append(
-            next(kept, None) or learned_reference(folder, cell, result.about, match_ids, mark, seed)
-        )
+        known = next((one for one in before if (one.start, one.learnt) == mark), None)
+        if known is None:
+            matches = games_of(folder, result.about, set(match_ids))
+            policy = imitated(cell, matches, cell.subjects[0], seed)
+            deals = min(MOST, max(FEWEST, A_DEAL * start))
+            known = Reference(start, policy, *mean(against(cell, policy), deals), mark[1])
+        references.append(known)
     return references
 
 
@@ -166,45 +172,14 @@ def stretches(result: CellResults) -> Iterator[tuple[int, float]]:
     yield start, math.inf
 
 
-def game_reference(cell: Cell, about: CellInfo, seed: Seed) -> Reference:
-    """The game's own reference."""
-    assert isinstance(cell.game, Adjustable)
-    assert about.baseline is not None
-    base = measure(against(cell, cell.game.references[0]), seed, about.baseline.games)
-    assert base is not None
-    return Reference(0, base.policy, base.rate, base.error)
-
-
-def learned_reference(
-    folder: Path,
-    cell: Cell,
-    about: CellInfo,
-    matches: Sequence[str],
-    mark: tuple[int, str],
-    seed: Seed,
-) -> Reference:
-    """The subject's habits, learnt from `matches`. mark: the first deal to judge by them, and the
-    digest of the matches."""
-    policy = imitated(cell, games_of(folder, about, set(matches)), cell.subjects[0], seed)
-    start, digested = mark
-    rate, error = mean(against(cell, policy), min(MOST, max(FEWEST, A_DEAL * start)))
-    return Reference(start, policy, rate, error, digested)
-
-
 def imitated(cell: Cell, matches: Sequence[PlayedMatch], player: int, seed: Seed) -> str:
     """A player's habits, learnt from these matches."""
     game = cell.game
     assert isinstance(game, Imitating)
-    return game.imitate(
-        [
-            (
-                game.deal(stream(seed, game, match.deal, DEAL)),
-                match.moves,
-                cell.seats_of((player,), match.rotation)[0],
-            )
-            for match in matches
-        ]
-    )
+    deals = [game.deal(stream(seed, game, match.deal, DEAL)) for match in matches]
+    seats = [cell.seats_of((player,), match.rotation)[0] for match in matches]
+    moves = [match.moves for match in matches]
+    return game.imitate(list(zip(deals, moves, seats, strict=True)))
 
 
 def mean(cell: Cell, deals: int) -> tuple[float, float]:

@@ -12,10 +12,9 @@ but are left out of the tables, and a rerun stops at the same deal. The verdicts
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -152,35 +151,27 @@ def settle(
         cell.key: decide(folder, cell, result, sweep, len(cells))
         for cell, result in zip(cells, results, strict=True)
     }
-    cell_stops = {
-        result.about.key: _stop_entry(sweep, result.about, stops[result.about.key])
-        for result in results
-    }
+    cell_stops = {key: stop and asdict(stop) for key, stop in stops.items()}
+    if sweep.stop == "sprt":
+        for result in results:
+            if (entry := cell_stops[result.about.key]) and result.about.baseline:
+                entry["target"] = sweep.expect.above(result.about.baseline.rate)
     about = {"rule": sweep.stop, "alpha": ALPHA, **asdict(sweep.expect)}
     write_atomically(path, to_bytes({**about, "cells": cell_stops}))
     return cut_at_stop(folder, results)
 
 
-def _stop_entry(sweep: SweepConfig, about: CellInfo, stop: Stop | None) -> dict[str, Any] | None:
-    """A cell's entry in stop.json; if sprt stopped it, with the expected rate."""
-    if stop is None:
-        return None
-    if sweep.stop != "sprt" or about.baseline is None:
-        return asdict(stop)
-    return {**asdict(stop), "target": sweep.expect.above(about.baseline.rate)}
-
-
 def cut_at_stop(folder: Path, results: Sequence[CellResults]) -> list[CellResults]:
     """The results without the deals after a cell's stop, marked if there is a stopping rule."""
-    found = Folder(folder).stop
-    stops: Mapping[str, Any] = found.get("cells", {})
-    noted = (replace(result, stopped=bool(found)) for result in results)
-    return [_cut(result, stops.get(result.about.key)) for result in noted]
-
-
-def _cut(result: CellResults, stop: Mapping[str, Any] | None) -> CellResults:
-    if stop is None or stop["deals"] >= result.complete_deals:
-        return result
-    kept = result.outcomes.first(stop["deals"])
-    failed = stop["deals"] * result.about.rotations - len(kept)
-    return replace(result, outcomes=kept, complete_deals=stop["deals"], failed=failed, waiting=0)
+    rule, cut = Folder(folder).stop, []
+    for result in results:
+        result = replace(result, stopped=bool(rule))
+        stop = rule.get("cells", {}).get(result.about.key)
+        if stop is not None and (deals := stop["deals"]) < result.complete_deals:
+            outcomes = result.outcomes.first(deals)
+            failed = deals * result.about.rotations - len(outcomes)
+            result = replace(
+                result, outcomes=outcomes, complete_deals=deals, failed=failed, waiting=0
+            )
+        cut.append(result)
+    return cut

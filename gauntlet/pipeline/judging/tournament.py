@@ -48,10 +48,10 @@ def evidence(rule: Mapping[str, Any], results: Sequence[CellResults]) -> Tournam
     """What the cells' deals show, each cell's in order."""
     players = rule["players"]
     settings = {key: rule[key] for key in ("verdict", "alpha", "margin")}
-    found = Tournament(len(players), **settings)
+    tournament = Tournament(len(players), **settings)
     for result in results:
-        found.add(*pair_of(rule, result.about), shares(result))
-    return found
+        tournament.add(*pair_of(rule, result.about), shares(result))
+    return tournament
 
 
 def pair_of(rule: Mapping[str, Any], about: CellInfo) -> Pair:
@@ -82,7 +82,9 @@ def sentences(rule: Mapping[str, Any], tournament: Tournament, rounds: int) -> I
         return
     round_about = tournament.contradicted or (tournament.cycle and tournament.verdict == "all")
     if tournament.open:
-        yield f"Open {matches}: {_pairs(names, tournament.open)}."
+        pairs = ", ".join(f"{names[a]} or {names[b]}" for a, b in tournament.open[:NAMED])
+        more = len(tournament.open) - NAMED
+        yield f"Open {matches}: {pairs}{f' and {more} more' if more > 0 else ''}."
         yield f"By rating so far: {', '.join(names[one] for one in tournament.order)}."
     elif not round_about:
         yield f"Settled {matches}: {_verdict(names, tournament)}."
@@ -92,11 +94,8 @@ def sentences(rule: Mapping[str, Any], tournament: Tournament, rounds: int) -> I
     elif tournament.cycle:
         yield f"Below, a circle: {_cycle(names, tournament)}."
     sure = f"{1 - tournament.alpha:.0%} for all"
-    if tournament.level.any():
-        sure += f" of better players together, {sure} of level ones"
-    else:
-        sure += " together"
-    yield f"Claims hold at every look, {sure}."
+    level = f" of better players together, {sure} of level ones"
+    yield f"Claims hold at every look, {sure}{level if tournament.level.any() else ' together'}."
 
 
 def _verdict(names: Sequence[str], tournament: Tournament) -> str:
@@ -143,9 +142,3 @@ def _cycle(names: Sequence[str], tournament: Tournament) -> str:
             for other in np.flatnonzero(claims[path[-1]])
             if other not in path
         ]
-
-
-def _pairs(names: Sequence[str], pairs: Sequence[Pair]) -> str:
-    """The first pairs, and how many more there are."""
-    more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
-    return ", ".join(f"{names[a]} or {names[b]}" for a, b in pairs[:NAMED]) + more

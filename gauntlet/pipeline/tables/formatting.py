@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNBOUNDED = "no limit"
 """The end of an interval that the data do not bound."""
 LEAST_P = 1e-15
-"""Smaller p are not told apart: a test's distribution is not known that far out."""
+"""Smaller p print as <1e-15: a test's distribution is not known that far out."""
 
 
 def as_integer(number: float) -> float:
@@ -117,7 +117,7 @@ class Scale:
 
     def difference(self, value: float, sign: bool = True) -> str:
         """A difference in a sentence: "+3.8 points"."""
-        words = self.change(value) + " points" * self.share
+        words = self.change(value) + (" points" if self.share else "")
         return words if sign else words.lstrip("+-")
 
     def span(self, low: float, high: float) -> str:

@@ -67,20 +67,19 @@ MEANINGS = {
     "measure": "what the cell is judged by",
     "measure_low": "the lowest value of the measure; empty without one",
     "measure_high": "the highest value of the measure; empty without one",
-    "ci_low": "lower end of its 95% interval",
-    "ci_high": "upper end of its 95% interval",
-    "low": "lower end of its 95% interval",
-    "high": "upper end of its 95% interval",
-    "raw_low": "lower end of its 95% interval",
-    "raw_high": "upper end of its 95% interval",
     "matches": "matches that count",
 }
 """What columns mean that several tables have."""
+LIMITS = {
+    "low": "lower end of its 95% interval by deals",
+    "high": "upper end of its 95% interval by deals",
+}
+"""What columns mean that end in these words."""
 
 
 def columns(*names: str) -> dict[str, str]:
     """Columns with their usual meanings."""
-    return {name: MEANINGS[name] for name in names}
+    return {name: MEANINGS.get(name) or LIMITS[name.rpartition("_")[2]] for name in names}
 
 
 @dataclass(frozen=True)
@@ -154,18 +153,18 @@ def marked(folder: Path, cells: Sequence[CellResults]) -> list[CellResults]:
     """The results, of which those are marked that are not reproducible, or that lack deals or
     controls of a run that has not finished. An adaptive sweep may be looked at at any time."""
     log = Folder(folder)
-    why = log.unrepeatable
+    why, run = log.unrepeatable, log.status or {}
     cells = [replace(cell, unrepeatable=why.get(cell.about.key, "")) for cell in cells]
-    run = log.status or {}
     if run.get("state") == "finished" or log.rounds:
         return cells
     played = beside(log, cells)
 
     def is_partial(cell: CellResults) -> bool:
         due = run.get("cells", {}).get(cell.about.key, 0)
-        own = [key for name, key in cell.about.controls.items() if name != NOISE]
+        controls = [key for name, key in cell.about.controls.items() if name != NOISE]
         return cell.complete_deals * cell.about.rotations < due or any(
-            key not in played or played[key].complete_deals < cell.complete_deals for key in own
+            key not in played or played[key].complete_deals < cell.complete_deals
+            for key in controls
         )
 
     return [replace(cell, partial=is_partial(cell)) for cell in cells]
@@ -177,8 +176,8 @@ def beside(log: Folder, cells: Iterable[CellResults]) -> dict[str, CellResults]:
     if not keys:
         return {}
     abouts = [about for about in log.all_cells() if about.key in keys]
-    found = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
-    return {result.about.key: result for result in found}
+    results = collect(abouts, log.outcomes(measures(abouts)), log.failed_matches)
+    return {result.about.key: result for result in results}
 
 
 def short_names(table: pd.DataFrame) -> list[str]:
@@ -207,13 +206,16 @@ class Sheet:
     @property
     def numeric(self) -> list[bool]:
         """Whether a column holds only numbers; never the first."""
-        columns = [[row[at] for row in self.rows] for at in range(len(self.headings))]
-        return [False, *(all(map(_is_numeric, column)) for column in columns[1:])]
-
-
-def _is_numeric(text: str) -> bool:
-    parts = re.split(r" to |[ ()<]|(?<=\d)-", str(text))  # <1e-15 is a number too
-    return all(part in ("", "-") or NUMBER.fullmatch(part) for part in parts)
+        columns = [[str(row[at]) for row in self.rows] for at in range(len(self.headings))]
+        return [
+            bool(at)
+            and all(
+                part in ("", "-") or NUMBER.fullmatch(part)
+                for text in column
+                for part in re.split(r" to |[ ()<]|(?<=\d)-", text)  # <1e-15 is a number too
+            )
+            for at, column in enumerate(columns)
+        ]
 
 
 def truncation_note(rows: int, total: int, file: str, which: str = "first") -> str:

@@ -34,17 +34,17 @@ def add_metrics(folder: Path, store: str) -> bool:
         return False
     with usable(store, folder):
         client = client_of(store)
-        found = runs_of(client, Folder(folder).id)
+        runs = runs_of(client, Folder(folder).id)
         table = read_metrics(folder)
         if table is None:
-            return bool(found)
-        for run in found:
+            return bool(runs)
+        for run in runs:
             key = run.data.tags.get(CELL_TAG)
             if key is None:
                 _log_files(client, run.info.run_id, folder)
             elif len(rows := table[table["key"] == key]):
                 client.log_text(run.info.run_id, rows.to_csv(index=False), "metrics/metrics.csv")
-    return bool(found)
+    return bool(runs)
 
 
 def read_metrics(folder: Path) -> pd.DataFrame | None:

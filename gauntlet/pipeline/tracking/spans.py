@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from gauntlet.models.base import Dialogue, Prompt
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.viewer.match import PromptView, decision_view
 
@@ -78,8 +78,8 @@ def traces_of(record: MatchRecord, sweep: str, start_ms: int) -> Iterator[Decisi
     source = SPREAD if record.clock is None else MEASURED
     for turn, decision in enumerate(record.decisions):
         if decision.asked:
-            own = list(islice(times, len(decision.asked)))
-            yield _traced(record, turn, decision, own, sweep, source)
+            asked_at = list(islice(times, len(decision.asked)))
+            yield _traced(record, turn, decision, asked_at, sweep, source)
 
 
 def times_of(record: MatchRecord, start_ms: int) -> list[Times]:
@@ -149,9 +149,14 @@ def _calls(
             scored = _scored(next(prompts), options)
             yield Call(f"score {number}", _messages(prompt), scored, times, _usage(read, 0))
         return
+    most, temperature, stop, seed = exchange.settings
+    inputs = _messages(sent_prompts[0])
+    inputs |= {"max_tokens": most, "temperature": temperature, "stop": list(stop), "seed": seed}
     written = list(islice(prompts, len(exchange.texts)))
-    inputs = {**_messages(sent_prompts[0]), **_settings(exchange)}
-    yield Call("write", inputs, _replies(written), times, _usage(*exchange.tokens))
+    outputs: Payload = {"choices": [_reply(prompt) for prompt in written]}
+    if any(readings := [prompt.reading for prompt in written]):
+        outputs["taken"] = readings
+    yield Call("write", {**inputs, "n": exchange.n}, outputs, times, _usage(*exchange.tokens))
 
 
 def _prompts(exchange: Exchange, statics: Mapping[str, str]) -> list[Prompt]:
@@ -163,35 +168,22 @@ def _messages(prompt: Prompt) -> Payload:
     """The prompt as a conversation; the cue opens the answer."""
     messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
     messages.append({"role": "user", "content": prompt.static + prompt.changing})
-    for reply, told in prompt.turns if isinstance(prompt, Dialogue) else ():
-        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": told}]
+    for reply, message in prompt.turns if isinstance(prompt, Dialogue) else ():
+        messages += [{"role": "assistant", "content": reply}, {"role": "user", "content": message}]
     if prompt.cue:
         messages.append({"role": "assistant", "content": prompt.cue})
     return {"messages": messages}
 
 
-def _settings(exchange: TextExchange) -> Payload:
-    most, temperature, stop, seed = exchange.settings
-    told = {"max_tokens": most, "temperature": temperature, "stop": list(stop), "seed": seed}
-    return {**told, "n": exchange.n}
-
-
 def _scored(prompt: PromptView, options: Sequence[str]) -> Payload:
     """The probability of each answer word, with the option it stood for."""
     likeliest = max(prompt.answers, key=lambda answer: answer.probability)
-    probabilities = {
-        answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}": round(
-            answer.probability, PLACES
-        )
+    words = [
+        answer.word if answer.option is None else f"{answer.word}) {options[answer.option]}"
         for answer in prompt.answers
-    }
-    return {**_answer(likeliest.word), "probabilities": probabilities}
-
-
-def _replies(prompts: Sequence[PromptView]) -> Payload:
-    readings = [prompt.reading for prompt in prompts]
-    choices = [_reply(prompt) for prompt in prompts]
-    return {"choices": choices, **({"taken": readings} if any(readings) else {})}
+    ]
+    rounded = [round(answer.probability, PLACES) for answer in prompt.answers]
+    return {**_answer(likeliest.word), "probabilities": dict(zip(words, rounded, strict=True))}
 
 
 def _answer(text: str) -> Payload:

@@ -104,9 +104,9 @@ def client_of(store: str) -> MlflowClient:
 
 def experiment_in(client: MlflowClient, store: str, name: str) -> str:
     """The id of the experiment with this name, which is created if missing."""
-    found = client.get_experiment_by_name(name)
-    if found is not None:
-        return str(found.experiment_id)
+    known = client.get_experiment_by_name(name)
+    if known is not None:
+        return str(known.experiment_id)
     artifacts = None if _address(store) else (Path(store) / "artifacts").resolve().as_uri()
     return str(client.create_experiment(name, artifact_location=artifacts))
 
@@ -171,5 +171,5 @@ def log_points(
     entries = [Param(name, visible(value)[:LONGEST]) for name, value in (params or {}).items()]
     room = BATCH - len(entries)
     for start in range(0, max(len(metrics), 1), room):
-        own = entries if start == 0 else ()
-        client.log_batch(run, metrics=metrics[start : start + room], params=own)
+        first = entries if start == 0 else ()
+        client.log_batch(run, metrics=metrics[start : start + room], params=first)

@@ -7,7 +7,8 @@ their traces. See `spans.py` for what a trace is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from json import dumps
@@ -15,19 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tracking.spans import DecisionTrace, traces_of
-from gauntlet.pipeline.tracking.store import TAG
+from gauntlet.pipeline.tracking.store import MANY, TAG
 
 if TYPE_CHECKING:
     from mlflow.entities import Run, Span
     from mlflow.tracking import MlflowClient
-
-
-from bisect import insort
-from collections.abc import Iterable
-
-from gauntlet.pipeline.log.schema import MatchRecord
-from gauntlet.pipeline.tracking.store import MANY
 
 SPANS = 500
 """Approximate number of spans per store call."""
@@ -63,15 +58,20 @@ def log_traces(
     if traces != "all":
         few = list(chosen)
         chosen, total = iter(few), len(few)
+
+    def tagged(matches: Iterable[tuple[int, Sampled]], start_ms: int) -> Iterator[Tagged]:
+        for done, match in matches:
+            on_progress(done, total)
+            why = {WHY_TAG: ", ".join(match.reasons)} if match.reasons else {}
+            for trace in traces_of(match.record, place.id, start_ms):
+                yield trace, {TAG: place.id, **why}
+
     logged = 0
-    for cell, several in groupby(
-        _with_progress(chosen, total, on_progress), lambda match: match.result.about.key
-    ):
-        for batch in _batches(
-            _tagged_traces(one, place.id, runs[cell].start_ms) for one in several
-        ):
+    for cell, matches in groupby(enumerate(chosen), lambda item: item[1].result.about.key):
+        for batch in _batches(tagged(matches, runs[cell].start_ms)):
             log_batch(client, runs[cell], batch)
             logged += sum(trace.spans for trace, _ in batch)
+    on_progress(total, total)
     return logged
 
 
@@ -157,31 +157,14 @@ def _span(
     )
 
 
-def _tagged_traces(sampled: Sampled, sweep: str, begun: int) -> Iterator[Tagged]:
-    tags = {TAG: sweep, **({WHY_TAG: ", ".join(sampled.reasons)} if sampled.reasons else {})}
-    return ((trace, tags) for trace in traces_of(sampled.record, sweep, begun))
-
-
-def _with_progress(
-    matches: Iterator[Sampled], total: int, on_progress: Callable[[int, int], None]
-) -> Iterator[Sampled]:
-    for done, one in enumerate(matches):
-        on_progress(done, total)
-        yield one
-    on_progress(total, total)
-
-
-def _batches(matches: Iterator[Iterator[Tagged]]) -> Iterator[list[Tagged]]:
+def _batches(traces: Iterable[Tagged]) -> Iterator[list[Tagged]]:
     """Batches of whole traces with about SPANS spans."""
     batch: list[Tagged] = []
-    spans = 0
-    for match in matches:
-        for trace, tags in match:
-            batch.append((trace, tags))
-            spans += trace.spans
-            if spans >= SPANS:
-                yield batch
-                batch, spans = [], 0
+    for trace, tags in traces:
+        batch.append((trace, tags))
+        if sum(each.spans for each, _ in batch) >= SPANS:
+            yield batch
+            batch = []
     if batch:
         yield batch
 
@@ -212,7 +195,12 @@ def sampled(place: Folder, results: Sequence[CellResults], traces: str) -> Itera
     with more than 20 cells.
     """
     for result in results if traces == "all" else results[:MANY]:
-        records = _records_with_calls(place, result)
+        records = (
+            record
+            for record in place.matches(result.about.stem)
+            if record.deal < result.complete_deals
+            and any(decision.asked for decision in record.decisions)
+        )
         if traces == "all":
             yield from (Sampled(result, record, ()) for record in records)
         else:
@@ -230,14 +218,12 @@ def striking(
             best = best_by_reason.setdefault(reason, [])
             insort(best, (rank, (record.deal, record.rotation), record))
             del best[each:]
-    by_place: dict[tuple[int, int], MatchRecord] = {}
-    whys: dict[tuple[int, int], list[str]] = {}
+    by_place: dict[tuple[int, int], tuple[MatchRecord, tuple[str, ...]]] = {}
     for reason, best in best_by_reason.items():
         for _, place, record in best:
-            by_place[place] = record
-            whys.setdefault(place, []).append(reason)
-    for place in sorted(by_place):
-        yield by_place[place], tuple(whys[place])
+            _, reasons = by_place.get(place, (record, ()))
+            by_place[place] = record, (*reasons, reason)
+    yield from (by_place[place] for place in sorted(by_place))
 
 
 def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
@@ -248,10 +234,3 @@ def _ranks(record: MatchRecord) -> Iterator[tuple[str, float]]:
         yield FALLBACK, -fallbacks
     if margins := [one.margin for one in decisions if one.margin is not None]:
         yield CLOSE, min(margins)
-
-
-def _records_with_calls(place: Folder, result: CellResults) -> Iterator[MatchRecord]:
-    for record in place.matches(result.about.stem):
-        counts = record.deal < result.complete_deals
-        if counts and any(decision.asked for decision in record.decisions):
-            yield record

@@ -12,27 +12,24 @@ rates of different games are never plotted together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from gauntlet.common.process import invocation
 from gauntlet.common.sanitize import visible
 from gauntlet.pipeline.log.folder import Folder, key_of
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.tables.registry import Results, short_names, tables
-from gauntlet.pipeline.tracking import notes, values
-from gauntlet.pipeline.tracking.params import (
-    Params,
-    Span,
-    params,
-    parent_name,
-    shared,
-    spans,
-    total_span,
-)
+from gauntlet.pipeline.tables.formatting import heading, p_value, row_scales
+from gauntlet.pipeline.tables.registry import Results, short_names, tables, truncation_note
+from gauntlet.pipeline.tables.sweep.findings import answers, cell_sentence
+from gauntlet.pipeline.tables.sweep.verdict import verdict
+from gauntlet.pipeline.tracking import params
+from gauntlet.pipeline.tracking.params import Params, Span, Values
 from gauntlet.pipeline.tracking.store import (
     CELL_TAG,
     MANY,
@@ -60,6 +57,13 @@ COMMIT_TAG = "mlflow.source.git.commit"
 """The run's source as shown by MLflow."""
 FILES = ("config.yaml", "report.html", "samples.txt")
 """A sweep's artifacts besides its tables and figures."""
+
+NOTE_ROWS, SENTENCES = 20, 8
+"""Rows of the note's table, and sentences per question; the report has all."""
+LONGEST = 8000
+"""MLflow's limit on the characters of a tag."""
+MARKS = re.compile(r"([\\`*_\[\]<>|#~])")
+"""Characters with a meaning in Markdown."""
 
 Row = tuple[CellResults, "pd.Series[Any]"]
 
@@ -94,7 +98,7 @@ class Sweep:
     @cached_property
     def numbers(self) -> dict[str, dict[str, float]]:
         """The metrics of each cell by its name."""
-        return values.of_cells(self.made)
+        return params.of_cells(self.made)
 
     def by_experiment(self) -> dict[str, list[Row]]:
         """The cells of each MLflow experiment, with their rows of summary.csv."""
@@ -147,8 +151,8 @@ def forget(store: str, folder: Folder) -> None:
 
 def _forget(client: MlflowClient, sweep: Sweep) -> list[Run]:
     """Delete what was logged of these cells; returns the runs of the folder's other cells."""
-    own = {result.about.key for result in sweep.results}
-    other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - own
+    logged = {result.about.key for result in sweep.results}
+    other_keys = {key_of(file.stem) for file in sweep.place.cells_folder.glob("*.json")} - logged
     runs = runs_of(client, sweep.place.id)
     kept_runs = [run for run in runs if run.data.tags.get(CELL_TAG) in other_keys]
     stay = {run.info.run_id for run in kept_runs} | {run.data.tags[PARENT_TAG] for run in kept_runs}
@@ -179,14 +183,17 @@ class _Logged:
             parent.
         """
         place = self.sweep.place
-        run_params = [params(place, result, row, self.sweep.runs) for result, row in rows]
-        times = spans(place, [result.about for result, _ in rows], self.sweep.runs)
+        lines = self.sweep.runs
+        run_params = [params.cell_params(place, result, row, lines) for result, row in rows]
+        times = params.spans(place, [result.about for result, _ in rows], lines)
         figures = [self.sweep.numbers[result.about.name] for result, _ in rows]
-        span = total_span(times)
-        parent = self._parent(rows, shared(run_params), figures, span)
-        self._adopt(
-            [run for run in other_runs if run.info.experiment_id == self.experiment], parent
-        )
+        span = params.total_span(times)
+        parent = self._parent(rows, params.shared(run_params), figures, span)
+        moved = [run for run in other_runs if run.info.experiment_id == self.experiment]
+        for kept in moved:
+            self.client.set_tag(kept.info.run_id, PARENT_TAG, parent)
+        for earlier in {kept.data.tags[PARENT_TAG] for kept in moved}:
+            self.client.delete_run(earlier)
         runs: dict[str, CellRun] = {}
         for (result, row), own, when, numbers in zip(rows, run_params, times, figures, strict=True):
             run = self._cell(parent, result, row, own, numbers, when)
@@ -194,38 +201,28 @@ class _Logged:
         self.client.set_terminated(parent, _status([result for result, _ in rows]), span[1])
         return runs
 
-    def _adopt(self, other_runs: Sequence[Run], parent: str) -> None:
-        for run in other_runs:
-            self.client.set_tag(run.info.run_id, PARENT_TAG, parent)
-        for earlier in {run.data.tags[PARENT_TAG] for run in other_runs}:
-            self.client.delete_run(earlier)
-
     def _parent(
-        self,
-        rows: Sequence[Row],
-        common: Params,
-        figures: Sequence[values.Values],
-        span: Span,
+        self, rows: Sequence[Row], common: Params, figures: Sequence[Values], span: Span
     ) -> str:
         """Create the sweep's run, which stays open."""
         folder, command = self.sweep.place.path, self.sweep.command
         table = self.sweep.summary.loc[[row.name for _, row in rows]]
-        note = notes.of_sweep(self.sweep.made, table, command)
+        note = sweep_note(self.sweep.made, table, command)
         tags = {TAG: self.sweep.place.id, NOTE_TAG: note}
-        if own := self.sweep.place.note["tags"]:
-            tags[TAGS_TAG] = ", ".join(own)
-        called = parent_name([result.about.labels for result, _ in rows], folder)
+        if sweep_tags := self.sweep.place.note["tags"]:
+            tags[TAGS_TAG] = ", ".join(sweep_tags)
+        called = params.parent_name([result.about.labels for result, _ in rows], folder)
         run = self._begin(called, tags, common, span)
         run_params = {**common, "cells": str(len(rows)), "output_dir": str(folder)}
-        points = [(name, 0, value) for name, value in values.total(figures).items()]
-        points += values.each_cells([result for result, _ in rows], short_names(table))
+        points = [(name, 0, value) for name, value in params.total(figures).items()]
+        points += params.each_cells([result for result, _ in rows], short_names(table))
         log_points(self.client, run, points, run_params, span[1])
         files = [*FILES, *(one.file for one in tables().values() if not one.elsewhere)]
         for name in filter(lambda name: (folder / name).exists(), files):
             self.client.log_artifact(run, str(folder / name))
         if command:
             self.client.log_text(run, f"{command}\n", "command.txt")
-        self._figures(run)
+        self.client.log_artifacts(run, str(folder / "figures"), "figures")
         self.client.log_table(run, table.astype(object).where(table.notna(), None), "summary.json")
         return run
 
@@ -235,7 +232,7 @@ class _Logged:
         result: CellResults,
         row: pd.Series[Any],
         parameters: Params,
-        figures: values.Values,
+        figures: Values,
         span: Span,
     ) -> str:
         """Create a child run; with many cells each has fewer points, and no figures.
@@ -249,21 +246,23 @@ class _Logged:
             PARENT_TAG: parent,
             CELL_TAG: about.key,
             WARNING_TAG: row["warning"],
-            NOTE_TAG: notes.of_a_cell(self.sweep.made, row, about.helping),
+            NOTE_TAG: cell_note(self.sweep.made, row, about.helping),
         }
         run = self._begin(about.name, tags, parameters, span)
         self.client.set_terminated(run, _status([result]), span[1])
         described = place.cell_file(about.stem).read_text(encoding="utf-8")
-        self.client.log_text(
-            run, described, "cell.json"
-        )  # one name, so that MLflow can compare them
+        # one name, so that MLflow can compare them
+        self.client.log_text(run, described, "cell.json")
         log = place.records_file(about.stem)
         if log.exists():
             self.client.log_artifact(run, str(log), "records")
         if cells <= MANY:
-            self._figures(run)
-            self.client.log_table(run, values.table_of(figures), "metrics.json")
-        points = [*values.headlines(figures), *values.curves(result, cells)]
+            self.client.log_artifacts(run, str(place.path / "figures"), "figures")
+            self.client.log_table(
+                run, {"metric": [*figures], "value": [*figures.values()]}, "metrics.json"
+            )
+        points = [(name, 0, figures[name]) for name in params.HEADLINES if name in figures]
+        points += params.curves(result, cells)
         log_points(self.client, run, points, parameters, span[1])
         return run
 
@@ -271,14 +270,79 @@ class _Logged:
         if "commit" in parameters:
             tags = {**tags, **SOURCE, COMMIT_TAG: parameters["commit"]}
         tags = {tag: visible(text) for tag, text in tags.items()}
-        made = self.client.create_run(self.experiment, span[0], tags, visible(name))
-        return str(made.info.run_id)
-
-    def _figures(self, run: str) -> None:
-        self.client.log_artifacts(run, str(self.sweep.place.path / "figures"), "figures")
+        run = self.client.create_run(self.experiment, span[0], tags, visible(name))
+        return str(run.info.run_id)
 
 
 def _status(results: Sequence[CellResults]) -> str:
     """FAILED if every match failed."""
     failed = any(r.failed for r in results) and not any(len(r.outcomes) for r in results)
     return "FAILED" if failed else "FINISHED"
+
+
+# --- a Markdown note at the top of a run's page
+
+
+def sweep_note(results: Results, summary: pd.DataFrame, command: str | None) -> str:
+    """The note of a sweep: its verdict, cells, findings, command, and where the report is."""
+    folder = results.folder
+    line = Folder(folder).note_line
+    parts = [f"*{escape_markdown(line)}*"] if line else []
+    parts += [*map(escape_markdown, results.cached(verdict)), "\n".join(_table(summary))]
+    for answer in results.cached(answers):
+        lines = [f"**{escape_markdown(answer.question)}**\n"]
+        lines += [f"- {escape_markdown(one)}" for one in answer.sentences[:SENTENCES]]
+        if (rest := len(answer.sentences) - SENTENCES) > 0:
+            lines.append(f"- and {rest:,} more in the report")
+        parts.append("\n".join(lines))
+    if command:
+        parts.append(f"Command:\n\n```\n{command}\n```")
+    parts.append(
+        f"Report: `{folder / 'report.html'}`, or `report.html` under Artifacts. "
+        f"`{invocation('pipeline.report', folder)}` makes it again, "
+        f"`{invocation('pipeline.replay')} MATCH` shows a match."
+    )
+    return _joined(parts)
+
+
+def cell_note(results: Results, row: pd.Series[Any], helping: bool) -> str:
+    """The note of a cell: its result in a sentence, and its warnings."""
+    paragraphs = [escape_markdown(cell_sentence(results, row, helping))]
+    if row["warning"]:
+        paragraphs.append(f"**Warning:** {escape_markdown(row['warning'])}.")
+    return _joined(paragraphs)
+
+
+def escape_markdown(text: str) -> str:
+    """The text with Markdown characters escaped."""
+    return MARKS.sub(r"\\\1", text)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Join the parts, skipping those that exceed MLflow's limit."""
+    included: list[str] = []
+    for part in parts:
+        if len("\n\n".join([*included, part])) <= LONGEST:
+            included.append(part)
+    return "\n\n".join(included)
+
+
+def _table(summary: pd.DataFrame) -> Iterator[str]:
+    scales, best = row_scales(summary), bool((summary["estimator"] == "adjusted").any())
+    titles = ["cell", "deals", heading(scales), *(["luck-adjusted"] if best else [])]
+    titles += ["baseline", "p Holm"]
+    lines = [titles]
+    rows = zip(short_names(summary), scales, summary.iterrows(), strict=True)
+    for name, scale, (_, row) in list(rows)[:NOTE_ROWS]:
+        raw = f"{scale.mean(row['raw'])} ({scale.span(row['raw_low'], row['raw_high'])})"
+        lines.append([escape_markdown(name), f"{row['deals']:,}", raw])
+        if best and row["estimator"] == "adjusted":
+            span = scale.span(row["ci_low"], row["ci_high"])
+            lines[-1].append(f"{scale.mean(row['estimate'])} ({span})")
+        elif best:
+            lines[-1].append("- (-)")
+        lines[-1] += [scale.mean(row["baseline"]), p_value(row["p_holm"])]
+    # MLflow leaves no space between columns
+    head, *body = (f"| {' | &emsp;'.join(line)} |" for line in lines)
+    yield from (head, f"|{'---|' * len(titles)}", *body)
+    yield f"\n95% intervals in brackets. {truncation_note(NOTE_ROWS, len(summary), 'summary.csv')}"

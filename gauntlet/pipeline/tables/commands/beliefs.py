@@ -14,19 +14,9 @@ from matplotlib.figure import Figure
 
 from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.beliefs import Belief, MatchBeliefs, read_beliefs
-from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import amount, number
-from gauntlet.pipeline.tables.media import plot_style
-from gauntlet.pipeline.tables.media.sheets import (
-    Column,
-    Row,
-    View,
-    cell_name,
-    count,
-    decimal,
-    share,
-    text,
-)
+from gauntlet.pipeline.tables.media import plot_style, sheets
+from gauntlet.pipeline.tables.media.sheets import Column, Row, View
 from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, table
 from gauntlet.pipeline.tables.sweep.primary_test import interval
 from gauntlet.stats import beliefs as scores
@@ -87,12 +77,12 @@ class BeliefTable:
 
 def _padded(lists: Sequence[Sequence[float]], width: int, empty: np.ndarray) -> np.ndarray:
     """Lists as rows, filled with zeros; the row of `empty` for an empty list."""
-    made: np.ndarray = empty.copy()
-    for at, values in enumerate(lists):
+    rows: np.ndarray = empty.copy()
+    for row, values in zip(rows, lists, strict=True):
         if values:
-            made[at] = 0.0
-            made[at, : len(values)] = values
-    return made
+            row[:] = 0.0
+            row[: len(values)] = values
+    return rows
 
 
 def _event(match: MatchBeliefs, belief: Belief) -> str:
@@ -102,22 +92,20 @@ def _event(match: MatchBeliefs, belief: Belief) -> str:
 
 def belief_tables(results: Results) -> dict[tuple[str, str], BeliefTable]:
     """The beliefs of each cell and kind on its gap-free deals."""
-    found = {}
+    by_kind = {}
     for result in results.cells:
-        every = list(_of_cell(results, result))
+        counted = {outcome.match for outcome in result.outcomes}
+        every = read_beliefs(results.folder, result.about.stem)
+        matches = [match for match in every if match.match in counted]
+        # in order, as sums would depend on the order in which matches ended
+        matches.sort(key=lambda match: (match.deal, match.rotation))
         for kind in KINDS:
-            if own := [(match, one) for match, one in every if one.kind == kind]:
-                found[result.about.name, kind] = BeliefTable.from_rows(own)
-    return found
-
-
-def _of_cell(results: Results, result: CellResults) -> Iterator[tuple[MatchBeliefs, Belief]]:
-    wanted = {outcome.match for outcome in result.outcomes}
-    every = read_beliefs(results.folder, result.about.stem)
-    # in order, as sums would depend on the order in which matches ended
-    for match in sorted(every, key=lambda match: (match.deal, match.rotation)):
-        if match.match in wanted:
-            yield from ((match, one) for one in match.beliefs)
+            beliefs = [
+                (match, one) for match in matches for one in match.beliefs if one.kind == kind
+            ]
+            if beliefs:
+                by_kind[result.about.name, kind] = BeliefTable.from_rows(beliefs)
+    return by_kind
 
 
 # --- how right
@@ -125,8 +113,7 @@ def _of_cell(results: Results, result: CellResults) -> Iterator[tuple[MatchBelie
 
 def _named(name: str, meaning: str) -> dict[str, str]:
     """A column and those of its interval."""
-    low, high = "lower end of its 95% interval by deals", "upper end of it"
-    return {name: meaning, f"{name}_low": low, f"{name}_high": high}
+    return {name: meaning, **columns(f"{name}_low", f"{name}_high")}
 
 
 COLUMNS = {
@@ -184,17 +171,14 @@ LOW = 0.01
 def _foot(text: str) -> Callable[[Part], str]:
     """The text, after a warning that names rows of a low mass."""
 
-    def made(part: Part) -> str:
-        found = part.results.cached(belief_tables)
-        shown = {*part.rows["cell"]}
-        low = dict.fromkeys(
-            cell for (cell, _), own in found.items() if cell in shown and own.mass < LOW
-        )
-        names = ", ".join(part.results.names[cell] for cell in low)
+    def foot(part: Part) -> str:
+        beliefs, shown = part.results.cached(belief_tables), {*part.rows["cell"]}
+        low = [name for (name, _), own in beliefs.items() if name in shown and own.mass < LOW]
+        names = ", ".join(part.results.names[cell] for cell in dict.fromkeys(low))
         warning = f"WARNING answers have less than {LOW:.0%} of all probability, so these beliefs "
         return f"{warning}say little: {names}.\n{text}" if low else text
 
-    return made
+    return foot
 
 
 def _span(name: str) -> Any:
@@ -208,17 +192,17 @@ def _span(name: str) -> Any:
 VIEW = View(
     "What players believed",
     (
-        Column("cell", cell_name),
-        Column("question", text("question")),
-        Column("beliefs", count("beliefs")),
-        Column("Brier", decimal("brier", ".4f")),
-        Column("deal", decimal("brier_baseline", ".4f")),
-        Column("exact", decimal("brier_exact", ".4f")),
+        Column("cell", sheets.cell_name),
+        Column("question", sheets.text("question")),
+        Column("beliefs", sheets.count("beliefs")),
+        Column("Brier", sheets.decimal("brier", ".4f")),
+        Column("deal", sheets.decimal("brier_baseline", ".4f")),
+        Column("exact", sheets.decimal("brier_exact", ".4f")),
         Column("gain, 95%", _span("gain")),
-        Column("off", decimal("distance", ".4f")),
+        Column("off", sheets.decimal("distance", ".4f")),
         Column("by exact, 95%", _span("gain_exact")),
-        Column("MCB", decimal("miscalibration", ".4f")),
-        Column("mass", share("mass")),
+        Column("MCB", sheets.decimal("miscalibration", ".4f")),
+        Column("mass", sheets.share("mass")),
     ),
     _foot(FOOT),
 )
@@ -227,9 +211,14 @@ VIEW = View(
 @table("beliefs", COLUMNS, [VIEW], metrics=("brier", "gain"), key="question", place=26)
 def beliefs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell and kind of question."""
-    for (cell, kind), own in results.cached(belief_tables).items():
-        row = {"cell": cell, "question": kind, "mass": own.mass, "unread": own.unread}
-        yield row | (belief_scores(own, kind) if own.rows else {"beliefs": 0})
+    for (cell, kind), group in results.cached(belief_tables).items():
+        row = {
+            "cell": cell,
+            "question": kind,
+            "mass": group.mass,
+            "unread": group.unread,
+        }
+        yield row | (belief_scores(group, kind) if group.rows else {"beliefs": 0})
 
 
 def belief_scores(table: BeliefTable, kind: str) -> dict[str, Any]:
@@ -322,12 +311,12 @@ def _loss(name: str) -> Any:
 USE_VIEW = View(
     "Lost by not knowing, or by not using it",
     (
-        Column("cell", cell_name),
-        Column("decisions", count("decisions")),
+        Column("cell", sheets.cell_name),
+        Column("decisions", sheets.count("decisions")),
         Column("lost a decision", _loss("lost")),
         Column("not knowing", _loss("not_knowing")),
         Column("not using", _loss("not_using")),
-        Column("impossible", share("impossible")),
+        Column("impossible", sheets.share("impossible")),
     ),
     _foot(
         "In the game's points, by exact values against the others' known policies, the subject "
@@ -341,14 +330,14 @@ USE_VIEW = View(
 @table("beliefs_used", USE, [USE_VIEW], place=27)
 def beliefs_used(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell where options have known worths."""
-    for (cell, kind), own in results.cached(belief_tables).items():
-        if kind == "hidden" and (rows := list(_losses(own))):
-            made = pd.DataFrame(rows).dropna()
-            deals = made["deal"].to_numpy()
-            row = {"cell": cell, "decisions": len(made), "deals": made["deal"].nunique()}
-            row["impossible"] = made["impossible"].mean()
+    for (cell, kind), group in results.cached(belief_tables).items():
+        if kind == "hidden" and (rows := list(_losses(group))):
+            losses = pd.DataFrame(rows).dropna()
+            deals = losses["deal"].to_numpy()
+            row = {"cell": cell, "decisions": len(losses), "deals": losses["deal"].nunique()}
+            row["impossible"] = losses["impossible"].mean()
             for name in LOSSES:
-                row |= _estimate(name, made[name].to_numpy(float), deals, UNBOUNDED)
+                row |= _estimate(name, losses[name].to_numpy(float), deals, UNBOUNDED)
             yield row
 
 
@@ -377,16 +366,16 @@ MOST_CELLS = 4
 @figure("belief_calibration", place=26)
 def belief_calibration(results: Results) -> Figure | None:
     """A row for each of the first cells, a panel for each kind of question."""
-    found = {name: own for name, own in results.cached(belief_tables).items() if own.rows}
-    cells = list(dict.fromkeys(cell for cell, _ in found))[:MOST_CELLS]
+    drawable = {name: group for name, group in results.cached(belief_tables).items() if group.rows}
+    cells = list(dict.fromkeys(cell for cell, _ in drawable))[:MOST_CELLS]
     if not cells:
         return None
-    kinds = [kind for kind in KINDS if any((cell, kind) in found for cell in cells)]
+    kinds = [kind for kind in KINDS if any((cell, kind) in drawable for cell in cells)]
     drawn, panels = plot_style.panels(len(cells), len(kinds), 0.7 + 2.3 * len(cells))
     for place, axes in enumerate(panels):
         cell, kind = cells[place // len(kinds)], kinds[place % len(kinds)]
-        if (cell, kind) in found:
-            _calibration(axes, found[cell, kind], f"{cell} {kind}")
+        if (cell, kind) in drawable:
+            _calibration(axes, drawable[cell, kind], f"{cell} {kind}")
         name = plot_style.shorten(results.names[cell], plot_style.room(0.8 / len(kinds)))
         axes.set_title(f"{name}: {KINDS[kind]}", fontsize=plot_style.SIZE)
     return plot_style.set_title(

@@ -23,16 +23,8 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables.formatting import percent
-from gauntlet.pipeline.tables.media import plot_style
-from gauntlet.pipeline.tables.media.sheets import (
-    Column,
-    View,
-    count,
-    decimal,
-    share,
-    share_span,
-    text,
-)
+from gauntlet.pipeline.tables.media import plot_style, sheets
+from gauntlet.pipeline.tables.media.sheets import Column, View
 from gauntlet.pipeline.tables.registry import Part, Results, Sheet, columns, figure, table
 from gauntlet.pipeline.tables.sweep.primary_test import interval
 from gauntlet.pipeline.tables.sweep.tallies import LEAST
@@ -63,17 +55,11 @@ def studies(results: Results) -> dict[str, list[Study]]:
     """The decisions of each cell with a study, on its gap-free deals."""
     log, by_cell = Folder(results.folder), {}
     for result in results.cells:
-        if methods := _methods(log, result):
+        records = log.matches(result.about.stem)
+        first = next((one for record in records for one in _choices(record)), None)
+        if first and (methods := _cheaper(first).keys()):
             by_cell[result.about.name] = _studies(log, result, methods)
     return by_cell
-
-
-def _methods(log: Folder, result: CellResults) -> Collection[str]:
-    """The cheaper methods in the notes of the subject's first decision without a fallback."""
-    for record in log.matches(result.about.stem):
-        for decision in _choices(record):
-            return _cheaper(decision).keys()
-    return ()
 
 
 def _studies(log: Folder, result: CellResults, methods: Collection[str]) -> list[Study]:
@@ -94,9 +80,9 @@ def _studies(log: Folder, result: CellResults, methods: Collection[str]) -> list
 
 def _choices(record: MatchRecord) -> Iterator[DecisionRecord]:
     """The subject's own decisions with a choice."""
-    for one in record.decisions:
-        if one.seat in record.subjects and not one.forced and not one.fallback:
-            yield one
+    for decision in record.decisions:
+        if decision.seat in record.subjects and not decision.forced and not decision.fallback:
+            yield decision
 
 
 def _cheaper(decision: DecisionRecord) -> Mapping[str, Mapping[str, Any]]:
@@ -132,8 +118,7 @@ PRIOR = {
     "letter": "the letter",
     "decisions": "how many decisions",
     "probability": "the letter's mean probability among the letters, over all rotations",
-    "ci_low": "lower end of its 95% interval by deals",
-    "ci_high": "upper end of it",
+    **columns("ci_low", "ci_high"),
     "mass": "mean probability of all letters together among all tokens",
 }
 PRIOR_FOOT = (
@@ -193,20 +178,19 @@ DEBIASING = {
     "prompts_with_preparation": "the same with the preparation spread over all decisions",
     "agreed": "decisions in which it chose as full rotation did",
     "agreement": "their share",
-    "ci_low": "lower end of its 95% interval by deals",
-    "ci_high": "upper end of it",
+    **columns("ci_low", "ci_high"),
 }
 COSTS = View(
     lambda part: f"Debiasing of {part.results.names[part.rows['cell'].iloc[0]]}",
     (
-        Column("method", text("method")),
-        Column("options", text("options")),
-        Column("prompts/decision", decimal("prompts", ".2f")),
-        Column("preparation", count("preparation")),
-        Column("with it", decimal("prompts_with_preparation", ".2f")),
-        Column("decisions", count("decisions")),
-        Column("agrees", share("agreement")),
-        Column("95%", share_span("ci_low", "ci_high")),
+        Column("method", sheets.text("method")),
+        Column("options", sheets.text("options")),
+        Column("prompts/decision", sheets.decimal("prompts", ".2f")),
+        Column("preparation", sheets.count("preparation")),
+        Column("with it", sheets.decimal("prompts_with_preparation", ".2f")),
+        Column("decisions", sheets.count("decisions")),
+        Column("agrees", sheets.share("agreement")),
+        Column("95%", sheets.share_span("ci_low", "ci_high")),
     ),
     "preparation: prompts that each worker asks once, before the first match; the next column "
     "spreads them over the decisions here. agrees: chooses as full rotation does.",
@@ -219,7 +203,9 @@ COSTS = View(
 def debiasing(results: Results) -> pd.DataFrame:
     """A row for each cell, method and number of options, and one for all of them."""
     by_cell = results.cached(studies).items()
-    rows = [{"cell": cell, **row} for cell, own in by_cell if own for row in _method_rows(own)]
+    rows = [
+        {"cell": cell, **row} for cell, group in by_cell if group for row in _method_rows(group)
+    ]
     return pd.DataFrame(rows, columns=[*DEBIASING]).astype({"agreed": "Int64"})
 
 
@@ -229,21 +215,20 @@ def _method_rows(studies: Sequence[Study]) -> Iterator[dict[str, Any]]:
         preparation = 0 if method == FULL else studies[0].cheaper[method]["prompts"]
         for options, group in groups:
             prompts = np.mean([one.options for one in group]) if method == FULL else 1.0
-            yield {
+            row = {
                 "method": method,
                 "options": options,
                 "decisions": len(group),
                 "prompts": prompts,
                 "preparation": preparation,
                 "prompts_with_preparation": prompts + preparation / len(studies),
-                **({} if method == FULL else _agreement(method, group)),
             }
-
-
-def _agreement(method: str, studies: Sequence[Study]) -> dict[str, Any]:
-    agreed = np.array([float(one.cheaper[method]["chosen"] == one.chosen) for one in studies])
-    share, low, high = interval(agreed, np.array([one.deal for one in studies]), WIN)
-    return {"agreed": int(agreed.sum()), "agreement": share, "ci_low": low, "ci_high": high}
+            if method != FULL:
+                agreed = np.array([float(s.cheaper[method]["chosen"] == s.chosen) for s in group])
+                ends = interval(agreed, np.array([study.deal for study in group]), WIN)
+                row |= zip(("agreement", "ci_low", "ci_high"), ends, strict=True)
+                row["agreed"] = int(agreed.sum())
+            yield row
 
 
 # --- the prior as heat maps

@@ -32,20 +32,17 @@ COLUMNS = {
     "solo_wins": "of these the ones that it won alone",
     "shared_wins": "and the ones that another player won too",
     "win_rate": "wins / games",
-    "win_low": "lower end of its 95% interval by deals",
-    "win_high": "upper end of it",
+    **columns("win_low", "win_high"),
     "values": "`true`: options played on from the cards as they lay; `seen`: hidden cards redealt",
     "threshold": "decisions whose best and worst option are this far apart or more",
     "fallbacks": "whether decisions that a fallback took are `left_out` or `counted`",
     "options": "decisions with this many options",
     "decisions": "how many decisions",
     "odhr": "share that took a best option",
-    "odhr_low": "lower end of its 95% interval",
-    "odhr_high": "upper end of it",
+    **columns("odhr_low", "odhr_high"),
     "odhr_denoised": "the share without the playouts' noise",
     "adr": "mean rank of the option taken, 1 the best",
-    "adr_low": "lower end of its 95% interval",
-    "adr_high": "upper end of it",
+    **columns("adr_low", "adr_high"),
     "adr_denoised": "the mean rank without the playouts' noise",
     "playouts": "playouts an option",
     "tie": "the rank of equal values",
@@ -181,9 +178,9 @@ def quality(rows: pd.DataFrame, basis: str) -> Figure:
     for axes, metric in zip(panels, METRICS, strict=True):
         factor = 100.0 if metric == "ODHR" else 1.0
         for k, colour, mark in zip(OPTIONS, COLOURS, "osD", strict=False):
-            own = rows[rows["options"] == k].set_index(["key", "player"]).reindex(keys)
+            group = rows[rows["options"] == k].set_index(["key", "player"]).reindex(keys)
             columns = [metric.lower() + end for end in ("", "_low", "_high", "_chance")]
-            y, low, high, chance = factor * own[columns].to_numpy(float).T
+            y, low, high, chance = factor * group[columns].to_numpy(float).T
             places = np.arange(len(keys)) + 0.08 + 0.2 * (k - OPTIONS[1])
             axes.hlines(places, low, high, color=colour, lw=1.4)
             look: dict[str, Any] = {"ms": 4.5, "mfc": GROUND, "mec": colour, "mew": 1.3, "ls": ""}
@@ -234,7 +231,7 @@ def heat_map(players: pd.DataFrame, basis: str = "") -> Figure:
 
 
 def _correlation(result: Correlation, players: int) -> str:
-    """A cell's text; with its own n if some players have no such decision."""
+    """A cell's text; with its n if some players have no such decision."""
     lines = ["-" if np.isnan(result.estimate) else f"{result.estimate:+.3f}"]
     if not np.isnan(result.low):
         lines.append(f"{result.low:+.2f} to {result.high:+.2f}")

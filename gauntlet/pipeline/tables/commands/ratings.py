@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from gauntlet.common.disk import write_atomically
-from gauntlet.pipeline.tables.formatting import UNBOUNDED, percent
+from gauntlet.common.sanitize import visible
+from gauntlet.pipeline.tables.formatting import UNBOUNDED, number, percent
 from gauntlet.pipeline.tables.media.sheets import Column, View, count, decimal, share, text
 from gauntlet.pipeline.tables.registry import (
     ROWS,
@@ -185,8 +186,8 @@ def _chances(part: Part) -> Iterator[Sheet]:
     names = list(part.results["ratings"]["player"])
     if not 2 < len(names) <= SQUARE:
         return
-    texts = [[percent(x, 0) for x in row] for row in chance_matrix(part.rows, names)]
-    rows = [[name, *row] for name, row in zip(_numbered(names), texts, strict=True)]
+    chances = zip(_numbered(names), chance_matrix(part.rows, names), strict=True)
+    rows = [[name, *(percent(x, 0) for x in row)] for name, row in chances]
     headings = ("chance to beat", *(str(at) for at, _ in enumerate(names, start=1)))
     foot = "The row's player against the column's, by their ratings. Limits: ratings_pairs.csv."
     yield Sheet("Who beats whom", headings, rows, foot, part.file)
@@ -238,40 +239,24 @@ BY_GAME = {
 }
 
 
-def _by_game_columns(part: Part) -> list[Column]:
-    """A column for each player, of many the best."""
-    names = _best(part)
-    return [Column("game", text("game"))] + [
-        Column(str(at), decimal(name, "+.2f")) for at, name in enumerate(names, start=1)
-    ]
-
-
-def _by_game_foot(part: Part) -> str:
-    return (
-        f"Ratings of each game by itself, of {', '.join(_numbered(_best(part)))}; -: no match that "
+def _by_game_sheet(part: Part) -> Iterator[Sheet]:
+    """A row for each game, if there are several, and a column for each player, of many the best."""
+    names, games = list(part.results["ratings"]["player"])[:SQUARE], part.rows["game"].unique()
+    if len(games) < 2:
+        return
+    wide = part.rows.pivot(index="game", columns="player", values="rating")
+    shown = wide.reindex(index=games[: ROWS[part.medium]], columns=names)
+    rows = [[visible(game), *(number(x, "+.2f") for x in row)] for game, *row in shown.itertuples()]
+    foot = (
+        f"Ratings of each game by itself, of {', '.join(_numbered(names))}; -: no match that "
         "counts. Limits: ratings_by_game.csv."
     )
+    note = truncation_note(len(rows), len(games), part.file)
+    headings = ["game", *map(str, range(1, len(names) + 1))]
+    yield Sheet("By game", headings, rows, f"{note}\n{foot}".strip(), part.file)
 
 
-def _best(part: Part) -> list[str]:
-    return list(part.results["ratings"]["player"])[:SQUARE]
-
-
-def _by_player(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each game, if there are several."""
-    wide = rows.pivot(index="game", columns="player", values="rating")
-    return wide.reindex(rows["game"].unique()).reset_index() if len(wide) > 1 else rows.head(0)
-
-
-BY_GAME_VIEW = View(
-    "By game",
-    _by_game_columns,
-    _by_game_foot,
-    _by_player,
-)
-
-
-@table("ratings_by_game", BY_GAME, [BY_GAME_VIEW], place=93, file="ratings_by_game.csv")
+@table("ratings_by_game", BY_GAME, [_by_game_sheet], place=93, file="ratings_by_game.csv")
 def by_game(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each game and player."""
     rated = results.cached(contest_ratings)
@@ -340,9 +325,9 @@ CYCLES = {
 
 
 def _sentences(part: Part) -> str:
-    found = ". ".join(dict.fromkeys(filter(None, part.rows["cycle"])))
+    circles = ". ".join(dict.fromkeys(filter(None, part.rows["cycle"])))
     return (
-        f"{found}.\nEach beats the next beyond chance (5% over all pairs, by deals, Holm), so no "
+        f"{circles}.\nEach beats the next beyond chance (5% over all pairs, by deals, Holm), so no "
         "order says who beats whom. lottery: the mix of players that nobody beats on average."
     )
 
@@ -361,34 +346,27 @@ CYCLES_VIEW = View(
 @table("ratings_cycles", CYCLES, [CYCLES_VIEW], place=95, file="ratings_cycles.csv")
 def cycle_rows(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each player, if some beat each other in a circle."""
-    found = results.cached(contest_ratings)
-    if found is None or found.contest.matches.teams is not None or not found.contest.swapped:
+    rated = results.cached(contest_ratings)
+    if rated is None or rated.contest.matches.teams is not None or not rated.contest.swapped:
         return  # three in every rotation: seats that beat each other in a circle would look alike
-    scores = _scores(found)
-    if scores is None:
+    matches, names = rated.contest.matches, rated.contest.players
+    if rated.by == "deal" and single_deal(matches):
         return
-    names, margins = found.contest.players, scores.means - 0.5
+    scores = PairScores.from_matches(matches, rated.ties, clusters(matches, rated.by))
+    if np.isnan(scores.means).any():  # two never met
+        return
     circles = cycles(np.nan_to_num(beats(scores), nan=1.0) < ALPHA)
     if not circles:
         return
-    ratings, lottery = found.ratings.fitted, maximal_lottery(margins)
+    ratings, lottery = rated.ratings.fitted, maximal_lottery(scores.means - 0.5)
     for at in np.argsort(-ratings, kind="stable"):
-        own = [sentence(circle, names) for circle in circles if at in circle]
+        sentences = [sentence(circle, names) for circle in circles if at in circle]
         yield {
             "player": names[at],
             "rating": ratings[at],
             "lottery": lottery[at],
-            "cycle": ". ".join(own),
+            "cycle": ". ".join(sentences),
         }
-
-
-def _scores(ratings: ContestRatings) -> PairScores | None:
-    """Of every two players; None if two never met, or there are no deals to judge by."""
-    matches = ratings.contest.matches
-    if ratings.by == "deal" and single_deal(matches):
-        return None
-    scores = PairScores.from_matches(matches, ratings.ties, clusters(matches, ratings.by))
-    return None if np.isnan(scores.means).any() else scores
 
 
 def sentence(circle: Sequence[int], names: Sequence[str]) -> str:

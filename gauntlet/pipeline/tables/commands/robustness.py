@@ -14,10 +14,10 @@ from gauntlet.common.ids import class_id
 from gauntlet.games.capabilities import Measure
 from gauntlet.games.obfuscated import Obfuscated
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import Adjusted, CellResults
+from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.media import sheets
 from gauntlet.pipeline.tables.media.sheets import Column, Row, View
-from gauntlet.pipeline.tables.registry import Part, Results, columns, table
+from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.sweep.pairs import compare_pairs
 from gauntlet.pipeline.tables.sweep.primary_test import measure_columns, read_difference
 from gauntlet.stats.components import Anova, Effect, anova
@@ -28,7 +28,6 @@ from gauntlet.stats.pooling import LEAST, moderated, partially_pooled
 
 FACTORS = ("wording", "deal", "sample", "seat")
 NESTED = {"sample": "deal"}
-REST = "rest"
 LABELS = ("game", "seats", "agent", "model", "prompt")
 COMPONENTS = {
     **columns("experiment", "game", "agent", "model"),
@@ -128,9 +127,9 @@ def crossed(cells: Sequence[CellResults]) -> np.ndarray:
     """(cells, deals, samples, rotations): the results on deals that all cells finished."""
     about, deals = cells[0].about, min(cell.complete_deals for cell in cells)
     values = np.full((len(cells), deals, about.rotations), np.nan)
-    for own, cell in zip(values, cells, strict=True):
+    for row, cell in zip(values, cells, strict=True):
         first = cell.outcomes.first(deals)
-        own[first.column("deal"), first.column("rotation") // about.step] = first.column("figure")
+        row[first.column("deal"), first.column("rotation") // about.step] = first.column("figure")
     complete = np.isfinite(values).all(axis=(0, 2))
     per_sample = about.rotations // about.samples
     return values[:, complete].reshape(len(cells), -1, about.samples, per_sample)
@@ -140,7 +139,7 @@ def _effect_name(analysis: Anova, effect: Effect) -> str:
     """An effect's name; "rest" for the residual and interactions of three or more."""
     parts = [analysis.names[axis] for axis in sorted(effect)]
     if effect == analysis.effects[-1] or len(parts) > 2:
-        return REST
+        return "rest"
     return "sample" if "sample" in parts else " x ".join(parts)
 
 
@@ -173,10 +172,6 @@ POOLED = {
 }
 
 
-def _any_adjusted(part: Part) -> bool:
-    return bool(part.rows["adjusted"].notna().any())
-
-
 def _best_first(rows: pd.DataFrame) -> pd.DataFrame:
     """By group; by the adjusted means if all cells of the group have one."""
     groups = []
@@ -195,7 +190,11 @@ POOLED_VIEW = View(
     (
         Column("cell", sheets.cell_name),
         Column("raw", sheets.mean("mean")),
-        Column("adjusted", sheets.mean("adjusted"), where=_any_adjusted),
+        Column(
+            "adjusted",
+            sheets.mean("adjusted"),
+            where=lambda part: bool(part.rows["adjusted"].notna().any()),
+        ),
         Column("pooled", lambda row: sheets.mean(f"{_prefix(row)}pooled")(row)),
         Column(
             "95% interval",
@@ -203,9 +202,8 @@ POOLED_VIEW = View(
         ),
         Column("all cells", lambda row: sheets.mean(f"{_prefix(row)}group_mean")(row)),
     ),
-    "Each cell's best estimate (adjusted where all of its game and seats are) drawn towards the"
-    " mean of these by as much as it is noise: what to expect of the best of many, which owes"
-    " its place to luck too.",
+    "Each cell's best estimate (adjusted where all of its game and seats are), shrunk towards"
+    " their mean, because the best of many is partly lucky.",
     _best_first,
 )
 
@@ -233,7 +231,13 @@ def _pooled(cells: Sequence[CellResults], raw: Sequence[DealValues]) -> Iterator
     adjusted = [cell.adjusted for cell in cells if cell.adjusted is not None]
     if len(adjusted) == len(cells) and all(one.values.std() > 0 for one in adjusted):
         by_deal = [(one.deals, one.values, 0.0) for one in adjusted]
-        values |= shrunk(by_deal, ADJUSTED, _reference_covariance(adjusted))
+        # cells with the same reference share the error of its mean
+        errors, references = (
+            np.array([one.error for one in adjusted]),
+            [(one.reference, one.rate) for one in adjusted],
+        )
+        same = np.array([[a == b for b in references] for a in references])
+        values |= shrunk(by_deal, ADJUSTED, np.outer(errors, errors) * same)
     measure = cells[0].about.measure
     for name in {"low", "high", "adj_low", "adj_high"} & values.keys():
         values[name] = np.clip(values[name], measure.low, measure.high)
@@ -244,7 +248,7 @@ def _pooled(cells: Sequence[CellResults], raw: Sequence[DealValues]) -> Iterator
             "game": about.labels["game"],
             "seats": about.labels["seats"],
             "cell": about.name,
-            **{name: own[at] for name, own in values.items()},
+            **{name: each[at] for name, each in values.items()},
             "measure": about.measure.name,
         }
 
@@ -253,42 +257,21 @@ def shrunk(
     cells: Sequence[DealValues], names: Sequence[str], shared: float | np.ndarray = 0.0
 ) -> dict[str, np.ndarray]:
     """Means with their errors, pooled. shared: an additional covariance, which is known."""
-    means, covariance = _means(cells)
-    pool = partially_pooled(means, moderated(covariance, *_overlap(cells)) + shared)
+    size = max(int(deals.max()) for deals, _, _ in cells) + 1
+    means, shares, met = np.zeros(len(cells)), *np.zeros((2, len(cells), size))
+    for at, (deals, by_deal, _) in enumerate(cells):
+        means[at] = by_deal.mean()
+        shares[at, deals] = (by_deal - means[at]) / np.sqrt(len(deals) * (len(deals) - 1))
+        met[at, deals] = len(deals) ** -0.5
+    covariance = shares @ shares.T  # of the means' errors: cells that share deals share luck
+    floors = [floor for _, _, floor in cells]
+    covariance[np.diag_indices(len(cells))] = np.maximum(np.diag(covariance), floors)
+    counts = np.array([len(deals) for deals, _, _ in cells])
+    pool = partially_pooled(means, moderated(covariance, counts, met @ met.T) + shared)
     covariance += shared
     group = (np.full(len(cells), each) for each in (pool.mean, pool.spread))
     values = (means, np.sqrt(np.diag(covariance)), pool.estimates, pool.low, pool.high, *group)
     return dict(zip(names, values, strict=True))
-
-
-def _means(cells: Sequence[DealValues]) -> tuple[np.ndarray, np.ndarray]:
-    """Means, and the covariance of their errors: cells that share deals share luck."""
-    deals = max(int(own.max()) for own, _, _ in cells) + 1
-    shares, means = np.zeros((len(cells), deals)), np.zeros(len(cells))
-    for at, (own, values, _) in enumerate(cells):
-        means[at] = values.mean()
-        shares[at, own] = (values - means[at]) / np.sqrt(len(own) * (len(own) - 1))
-    covariance = shares @ shares.T
-    floors = [floor for _, _, floor in cells]
-    covariance[np.diag_indices(len(cells))] = np.maximum(np.diag(covariance), floors)
-    return means, covariance
-
-
-def _overlap(cells: Sequence[DealValues]) -> tuple[np.ndarray, np.ndarray]:
-    """The number of deals of each cell, and what every two share, as `moderated` takes it."""
-    met = np.zeros((len(cells), max(int(deals.max()) for deals, *_ in cells) + 1))
-    for own, (deals, *_) in zip(met, cells, strict=True):
-        own[deals] = len(deals) ** -0.5
-    return np.array([len(deals) for deals, *_ in cells]), met @ met.T
-
-
-def _reference_covariance(adjusted: Sequence[Adjusted]) -> np.ndarray:
-    """The covariance from the errors of the references' means; cells with the same one share it."""
-    references = [(one.reference, one.rate) for one in adjusted]
-    errors = np.array([one.error for one in adjusted])
-    same = np.array([[a == b for b in references] for a in references])
-    covariance: np.ndarray = np.outer(errors, errors) * same
-    return covariance
 
 
 def error_floor(values: np.ndarray, measure: Measure) -> float:
@@ -305,7 +288,7 @@ def error_floor(values: np.ndarray, measure: Measure) -> float:
 # --- games under made-up names
 
 OBFUSCATED = class_id(Obfuscated)
-PLAYER = ("experiment", "agent", "model", "prompt", "seats")
+PLAYER = ("agent", "model", "prompt", "seats")
 OBFUSCATION = {
     **columns("experiment"),
     "game": "the plain game",
@@ -375,16 +358,11 @@ def _renamed(results: Results) -> Iterator[Renamed]:
     for cell, game in zip(results.cells, games, strict=True):
         if game["class"] == OBFUSCATED:
             for plain, other in zip(results.cells, games, strict=True):
-                if other == game["of"] and _same_player(cell, plain):
+                same = cell.about.paired_by == plain.about.paired_by and all(
+                    cell.about.labels[key] == plain.about.labels[key] for key in PLAYER
+                )
+                if same and other == game["of"] and cell.about.experiment == plain.about.experiment:
                     yield cell, plain, int(game["seed"])
-
-
-def _same_player(cell: CellResults, other: CellResults) -> bool:
-    """Whether the cells differ in the game only."""
-    labels, others = ({**r.about.labels, "experiment": r.about.experiment} for r in (cell, other))
-    return cell.about.paired_by == other.about.paired_by and all(
-        labels[key] == others[key] for key in PLAYER
-    )
 
 
 def _obfuscation_row(
@@ -403,7 +381,7 @@ def _obfuscation_row(
         "game": labels["game"],
         "obfuscated_game": cell.about.labels["game"],
         "names": names,
-        **{key: labels[key] for key in PLAYER[1:]},
+        **{key: labels[key] for key in PLAYER},
         "deals": row["deals"],
         "plain": plain_values[np.isin(plain_deals, deals)].mean() if has_deals else np.nan,
         "obfuscated": values[np.isin(deals, plain_deals)].mean() if has_deals else np.nan,

@@ -56,13 +56,13 @@ def write_paper(
 ) -> None:
     """Writes DIR/paper, and removes tables and figures of an earlier call. Raises UserError for a
     config that does not fit."""
-    captions = {name: one.title for name, one in figures.items()}  # save_pdf removes titles
+    captions = {name: drawing.title for name, drawing in figures.items()}  # save_pdf removes them
     shown = config.applied(paper_sheets(results))
     tables = {f"{name}.tex": table(sheet, name) for name, sheet in shown.items()}
     pictures = {
         f"{name}_{medium.name}.pdf": figure
-        for name, one in figures.items()
-        for medium, figure in ((COLUMN, one.column), (WIDE, one.wide))
+        for name, drawing in figures.items()
+        for medium, figure in ((COLUMN, drawing.column), (WIDE, drawing.wide))
     }
     for folder, files in (("tables", tables), ("figures", pictures)):
         (out / folder).mkdir(parents=True, exist_ok=True)
@@ -75,21 +75,18 @@ def write_paper(
         plot_style.save_pdf(figure, out / "figures" / name)
     floats = [f"\\input{{tables/{name.removesuffix('.tex')}}}\n" for name in tables]
     for medium, star in ((COLUMN, ""), (WIDE, "*")):
-        floats += [_figure(*one, medium.name, star) for one in captions.items()]
+        for name, caption in captions.items():
+            floats.append(
+                f"\\begin{{figure{star}}}[tbp]\n\\centering\n"
+                f"\\includegraphics{{figures/{name}_{medium.name}}}\n"
+                f"\\caption{{{number(caption)}}}\n\\label{{fig:{name}-{medium.name}}}\n"
+                f"\\end{{figure{star}}}\n"
+            )
     pages = ["".join(floats[at : at + FLOATS]) for at in range(0, len(floats), FLOATS)]
     begin = BEGIN.format(
         report=invocation("pipeline.report"), folder=escape(one_line(out.parent.name))
     )
     write_atomically(out / "main.tex", "\\clearpage\n".join(pages).join((begin, END)))
-
-
-def _figure(name: str, caption: str, medium: str, star: str) -> str:
-    return (
-        f"\\begin{{figure{star}}}[tbp]\n\\centering\n"
-        f"\\includegraphics{{figures/{name}_{medium}}}\n"
-        f"\\caption{{{number(caption)}}}\n\\label{{fig:{name}-{medium}}}\n"
-        f"\\end{{figure{star}}}\n"
-    )
 
 
 def paper_sheets(results: Results) -> dict[str, Sheet]:
@@ -208,7 +205,11 @@ class PaperConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _chosen(sheet: Sheet, config: TableConfig) -> Sheet:
-    headings, rows = _unique(sheet.headings), list(sheet.rows)
+    headings = [  # of equal ones the second is "NAME 2"
+        heading if (times := sheet.headings[: at + 1].count(heading)) == 1 else f"{heading} {times}"
+        for at, heading in enumerate(sheet.headings)
+    ]
+    rows = list(sheet.rows)
     if config.rows:
         by_name = {row[0]: row for row in rows}
         rows = [by_name[_check(row, "row", by_name)] for row in config.rows]
@@ -221,16 +222,6 @@ def _chosen(sheet: Sheet, config: TableConfig) -> Sheet:
         headings=[renamed.get(headings[at], sheet.headings[at]) for at in places],
         rows=[[row[at] for at in places] for row in rows],
     )
-
-
-def _unique(headings: Sequence[str]) -> list[str]:
-    """The headings; of equal ones the second is "NAME 2"."""
-    seen: dict[str, int] = {}
-    unique = []
-    for heading in headings:
-        seen[heading] = seen.get(heading, 0) + 1
-        unique.append(heading if seen[heading] == 1 else f"{heading} {seen[heading]}")
-    return unique
 
 
 def _check(name: str, kind: str, known: Mapping[str, object] | Sequence[str]) -> str:

@@ -7,7 +7,7 @@ docs/export.md list them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,15 +90,18 @@ def _match(result: CellResults, record: MatchRecord) -> Row:
     """The columns MATCH."""
     about = result.about
     return {
-        "match": record.match,
+        **_fields(record, MATCH),
         "cell": about.name,
         "key": record.cell,
         "experiment": about.experiment,
         **about.labels,
-        "deal": record.deal,
-        "rotation": record.rotation,
         "counted": record.deal < result.complete_deals,
     }
+
+
+def _fields(record: object, columns: Columns) -> Row:
+    """The columns that have a record's own names."""
+    return {name: getattr(record, name) for name in columns if hasattr(record, name)}
 
 
 def match_row(result: CellResults, record: MatchRecord) -> Row:
@@ -111,29 +114,29 @@ def match_row(result: CellResults, record: MatchRecord) -> Row:
     )
     decisions = [one for one in record.decisions if one.seat in record.subjects]
     return {
+        **_fields(record, MATCHES),
         **_match(result, record),
-        "subjects": record.subjects,
-        "measured": record.measured,
-        "returns": record.returns,
         "win": win,
         "measure": measure,
         "result": value,
         "measures": encode(measures).decode(),
-        "plies": record.plies,
         "fallbacks": sum(one.fallback for one in decisions),
         "tokens": sum(one.tokens for one in record.decisions),
-        "seconds": record.seconds,
-        "device_seconds": record.device_seconds,
         "began": None if record.clock is None else record.clock.began,
     }
 
 
 def decision_row(match: Row, record: MatchRecord, turn: int, decision: DecisionRecord) -> Row:
     """A row of decisions.parquet."""
-    fields = {name: getattr(decision, name, None) for name in DECISIONS if name not in MATCH}
+    texts = [
+        (one, place)
+        for one in decision.asked
+        if isinstance(one, TextExchange)
+        for place in range(len(one.texts))
+    ]
     return {
+        **_fields(decision, DECISIONS),
         **match,
-        **fields,
         "turn": turn,
         "subject": decision.seat in record.subjects,
         "prompts": [
@@ -142,20 +145,10 @@ def decision_row(match: Row, record: MatchRecord, turn: int, decision: DecisionR
             for branch in (asked.branches if isinstance(asked, ScoreExchange) else ("",))
         ],
         "replies": [reply for asked in decision.asked for reply in _replies(asked)],
-        "finishes": [one.detail(place).finish for one, place in _texts(decision)],
-        "thoughts": [one.detail(place).thoughts for one, place in _texts(decision)],
+        "finishes": [one.detail(place).finish for one, place in texts],
+        "thoughts": [one.detail(place).thoughts for one, place in texts],
         "notes": encode(decision.notes).decode(),
     }
-
-
-def _texts(decision: DecisionRecord) -> list[tuple[TextExchange, int]]:
-    """Every written text: its exchange and its number there."""
-    return [
-        (one, place)
-        for one in decision.asked
-        if isinstance(one, TextExchange)
-        for place in range(len(one.texts))
-    ]
 
 
 def _replies(exchange: Exchange) -> Sequence[str]:
@@ -192,23 +185,17 @@ def export(
         partial = [stack.enter_context(replacing(path)) for path in paths]
         matches = stack.enter_context(ParquetFile(partial[0], MATCHES))
         decisions = stack.enter_context(ParquetFile(partial[1], DECISIONS))
-        for result, record in _records(log, results):
-            matches.add(match_row(result, record))
-            match = _match(result, record)
-            for turn, decision in enumerate(record.decisions):
-                decisions.add(decision_row(match, record, turn, decision))
-            progress(matches.rows, max(total, matches.rows))
+        for result in results:
+            for record in log.matches(result.about.stem):
+                matches.add(match_row(result, record))
+                match = _match(result, record)
+                for turn, decision in enumerate(record.decisions):
+                    decisions.add(decision_row(match, record, turn, decision))
+                progress(matches.rows, max(total, matches.rows))
         text = card(folder, results, matches.rows, decisions.rows)
     readme = target / "README.md"
     write_atomically(readme, text)
     return Exported((*paths, readme), matches.rows, decisions.rows)
-
-
-def _records(
-    log: Folder, results: Sequence[CellResults]
-) -> Iterator[tuple[CellResults, MatchRecord]]:
-    for result in results:
-        yield from ((result, record) for record in log.matches(result.about.stem))
 
 
 @dataclass
@@ -337,17 +324,15 @@ def card(folder: Path, results: Sequence[CellResults], matches: int, decisions: 
 
 def _cells(results: Sequence[CellResults]) -> str:
     """The cells with their counted matches and mean, in Markdown."""
-    lines = [
-        "| cell | game | model | prompt | matches that count | measure | mean |",
-        "|---" * 7 + "|",
-    ]
+    lines = [("cell", "game", "model", "prompt", "matches that count", "measure", "mean")]
     for result in results:
         about, values = result.about, result.outcomes.column("figure")
-        names = (about.name, *(about.labels[name] for name in ("game", "model", "prompt")))
+        game, model, prompt = (about.labels[name] for name in ("game", "model", "prompt"))
         mean = f"{values.mean():.4f}" if len(values) else "-"
-        fields = [*names, f"{len(values):,}", about.measure.name, mean]
-        lines.append("| " + " | ".join(fields) + " |")
-    return "\n".join(lines)
+        counted = f"{len(values):,}"
+        lines.append((about.name, game, model, prompt, counted, about.measure.name, mean))
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, "|---" * 7 + "|", *body])
 
 
 def column_list(columns: Columns) -> str:

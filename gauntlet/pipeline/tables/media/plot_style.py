@@ -226,11 +226,8 @@ def label_heat_map(
     labels = [shorten(name, room(0.3)) for name in names]
     if narrow():
         labels = [str(number) for number in range(1, len(names) + 1)]
-        key = [
-            shorten(f"{label} {name}", room(0.95))
-            for label, name in zip(labels, names, strict=True)
-        ]
-        figure.supxlabel("\n".join(key), x=0.01, ha="left", fontsize=SIZE - 0.5)
+        key = "\n".join(shorten(f"{at} {name}", room(0.95)) for at, name in enumerate(names, 1))
+        figure.supxlabel(key, x=0.01, ha="left", fontsize=SIZE - 0.5)
     axes.set_yticks(range(len(names)), labels)
     if both_axes:
         axes.set_xticks(range(len(names)), labels)
@@ -296,12 +293,9 @@ def svg(figure: Figure, name: str = "") -> str:
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, count=1, flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub(r" font-family: [^;\"]*;", "", text)  # the page sets its own
-    return re.sub(r"\b(fill|stroke): (#[0-9a-f]{6})", _variable, text)
-
-
-def _variable(match: re.Match[str]) -> str:
-    name = THEME.get(match[2])
-    return f"{match[1]}: var(--{name}, {match[2]})" if name else match[0]
+    for colour, name in THEME.items():
+        text = re.sub(rf"\b(fill|stroke): {colour}\b", rf"\1: var(--{name}, {colour})", text)
+    return text
 
 
 def save_png(figures: Mapping[str, Figure], folder: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gauntlet.pipeline.log import code
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellInfo, CellResults
+from gauntlet.pipeline.tables.formatting import capitalize
 from gauntlet.pipeline.tables.media.page import Entry
 
 NAMES, VALUES = 3, 3
@@ -29,16 +30,27 @@ def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) ->
     cells = [log.description(about) for about in abouts]
     runs = log.lines("runs")
     command = [runs[-1]["command"]] if runs and "command" in runs[-1] else []
+    seed = str(log.seed)
+    if not isinstance(log.seed, int):
+        seed = f"{', '.join(map(str, log.seed))}, in turn deal by deal"
+    versions, played = [], []
+    for run in runs[-1:]:
+        made_with = [f"commit {run['commit']}"] if run.get("commit") else []
+        made_with += [f"{name} {version}" for name, version in run["versions"].items()]
+        versions.append(", ".join(made_with))
+        machine = f" ({run['machine']})" if run.get("machine") else ""
+        played.append(f"{run['started']} on {run['host']}{machine}")
     entries = [
-        Entry("note", list(filter(None, [log.note_line]))),
+        Entry("note", [log.note_line] if log.note_line else []),
         Entry("game", _unique(map(_game, cells))),
         Entry("players by seat", _seats(abouts, cells)),
         Entry("seating", _unique(map(_seating, abouts))),
         Entry("models", _models(cells)),
         Entry("deals", [_deals(results)]),
-        Entry("seed", [_seeds(log)]),
+        Entry("seed", [seed]),
         Entry("command", command, code=True),
-        *_last_run(runs[-1] if runs else {}),
+        Entry("versions", versions),
+        Entry("last played", played),
         Entry("cells' keys", keys),
         Entry("records' schema", _unique(str(cell["identity"]["schema"]) for cell in cells)),
     ]
@@ -48,11 +60,13 @@ def facts(folder: Path, results: Sequence[CellResults], names: Sequence[str]) ->
 def title(labels: Sequence[Mapping[Any, Any]]) -> str:
     """The games and players of a sweep, in words. labels: of its cells."""
     games, models, prompts, agents = (
-        _unique(one[name] for one in labels if one[name] != "-")
+        _unique(each[name] for each in labels if each[name] != "-")
         for name in ("game", "model", "prompt", "agent")
     )
-    asked = f"{_named(models, 'models')} by {_named(prompts, 'prompts')}"
-    return f"{_named(games, 'games')}: {asked if models else _named(agents, 'players')}"
+    players = _named(agents, "players")
+    if models:
+        players = f"{_named(models, 'models')} by {_named(prompts, 'prompts')}"
+    return f"{_named(games, 'games')}: {players}"
 
 
 def _named(names: Sequence[str], many: str) -> str:
@@ -68,7 +82,8 @@ def _unique(values: Iterable[str]) -> list[str]:
 def _game(cell: Description) -> str:
     game = dict(cell["identity"]["game"])
     name, seats = game.pop("class"), game.pop("num_seats", None)
-    settings = [f"{seats} seats"] * bool(seats) + [f"{key} {_setting(game[key])}" for key in game]
+    settings = [f"{seats} seats"] if seats else []
+    settings += [f"{key} {_setting(value)}" for key, value in game.items()]
     return f"{cell['labels']['game']} ({name}): {', '.join(settings)}"
 
 
@@ -93,7 +108,8 @@ def _seats(abouts: Sequence[CellInfo], cells: Sequence[Description]) -> list[str
             f"{seat} {_alternatives(_unique(names))}{' (measured)' if seat in measured else ''}"
             for seat, names in enumerate(zip(*(players for _, players in group), strict=True))
         ]
-        lines.append(f"{game} {seats} - ".lstrip() * (len(groups) > 1) + "; ".join(by_seat))
+        start = f"{game} {seats} - ".lstrip() if len(groups) > 1 else ""
+        lines.append(start + "; ".join(by_seat))
     return lines
 
 
@@ -130,23 +146,6 @@ def _deals(results: Sequence[CellResults]) -> str:
     return f"{each} a cell, {matches:,} matches in all"
 
 
-def _seeds(log: Folder) -> str:
-    if isinstance(log.seed, int):
-        return str(log.seed)
-    return f"{', '.join(map(str, log.seed))}, in turn deal by deal"
-
-
-def _last_run(run: Mapping[str, Any]) -> Iterator[Entry]:
-    """When, where and with which versions the last run was."""
-    if not run:
-        return
-    versions = [f"commit {run['commit']}"] if run.get("commit") else []
-    versions += [f"{name} {version}" for name, version in run["versions"].items()]
-    yield Entry("versions", [", ".join(versions)])
-    machine = f" ({run['machine']})" if run.get("machine") else ""
-    yield Entry("last played", [f"{run['started']} on {run['host']}{machine}"])
-
-
 # --- provenance: runs that differ, and changed code
 
 
@@ -156,7 +155,7 @@ def notes(folder: Path) -> list[str]:
     differences = run_differences(Folder(folder).lines("runs"))
     lines = [f"The records are of runs that differ: {differences}."] if differences else []
     lines += [f"{line}." for line in code.accepted_changes(folder)]
-    return [line[0].upper() + line[1:] for line in lines]
+    return [*map(capitalize, lines)]
 
 
 def run_differences(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -165,16 +164,15 @@ def run_differences(runs: Sequence[Mapping[str, Any]]) -> str:
     for run in runs:
         versions = run.get("versions")
         values = dict(versions) if isinstance(versions, Mapping) else {}
-        for name, value in (
-            *values.items(),
-            ("commits", run.get("commit")),
-            ("machines", run.get("host")),
-        ):
-            columns[name] |= {str(value): None} if value else {}
-    return "; ".join(f"{name} {_listing([*c])}" for name, c in columns.items() if len(c) > 1)
-
-
-def _listing(values: Sequence[str]) -> str:
-    rest = len(values) - VALUES
-    shown = [*values[:VALUES], f"{rest} more"] if rest > 0 else values
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+        values |= {"commits": run.get("commit"), "machines": run.get("host")}
+        for name, value in values.items():
+            if value:
+                columns[name][str(value)] = None
+    differences = []
+    for name, values in columns.items():
+        *shown, last = [*values][:VALUES]
+        if (more := len(values) - VALUES) > 0:
+            shown, last = [*shown, last], f"{more} more"
+        if shown:
+            differences.append(f"{name} {', '.join(shown)} and {last}")
+    return "; ".join(differences)

@@ -14,7 +14,7 @@ from gauntlet.pipeline.tables.formatting import Scale, number, p_value, percent
 from gauntlet.pipeline.tables.registry import MEDIA, ROWS, Part, Results, Sheet, truncation_note
 
 Text = str | Callable[[Part], str]
-"""Fixed, or made from what is shown."""
+"""A constant or a function of the part."""
 WINS = Scale("", share=True)
 
 
@@ -78,16 +78,16 @@ class View:
 
     def _sheet(self, part: Part) -> Sheet:
         columns = self.columns(part) if callable(self.columns) else self.columns
-        columns = [one for one in columns if part.medium in one.media and one.where(part)]
+        columns = [col for col in columns if part.medium in col.media and col.where(part)]
         records = part.rows.head(ROWS[part.medium]).to_dict("records")
         if self.total:
             sums = part.rows.select_dtypes("number").sum().to_dict()
             records.append({**sums, "cell": self.total})
-        rows = [[one.text(Row(part.results, row)) for one in columns] for row in records]
+        rows = [[col.text(Row(part.results, row)) for col in columns] for row in records]
         note = truncation_note(ROWS[part.medium], len(part.rows), part.file, self.which_rows)
         title, foot, *headings = (
             text(part) if callable(text) else text
-            for text in (self.title, self.foot, *(one.heading for one in columns))
+            for text in (self.title, self.foot, *(col.heading for col in columns))
         )
         foot = "\n".join(filter(None, (note, foot)))
         return Sheet(title, headings, rows, foot, part.file)

@@ -64,18 +64,15 @@ def ablation(results: Results) -> Iterator[dict[str, Any]]:
 def _whole_of(part: CellInfo, full: CellInfo) -> bool:
     """Whether they differ in nothing but what the part leaves out."""
     key = part.without.partition("=")[0]
-    kept = [
-        {name: value for name, value in factors(one.labels).items() if not _within(name, key)}
-        for one in (part, full)
-    ]
-    return (
-        not full.without and kept[0] == kept[1] and comparison_group(part) == comparison_group(full)
+    ours, theirs = (
+        {
+            name: value
+            for name, value in factors(cell.labels).items()
+            if name != key and not name.startswith(f"{key}.")
+        }
+        for cell in (part, full)
     )
-
-
-def _within(name: str, key: str) -> bool:
-    """Whether a factor is this key or one of its settings."""
-    return name == key or name.startswith(f"{key}.")
+    return not full.without and ours == theirs and comparison_group(part) == comparison_group(full)
 
 
 def _row(
@@ -130,8 +127,8 @@ def size_plot(summary: pd.DataFrame, cells: list[CellResults]) -> Figure:
     prompts = list(dict.fromkeys(rows["prompt"]))
     plot, axes = plot_style.canvas(2.6 + 0.15 * -(-len(prompts) // 2))
     for at, prompt in enumerate(prompts):
-        own = rows[rows["prompt"] == prompt]
-        x, (y, low, high) = own["size"], scale.factor * own[list(best)].to_numpy(float).T
+        line = rows[rows["prompt"] == prompt]
+        x, (y, low, high) = line["size"], scale.factor * line[list(best)].to_numpy(float).T
         colour, mark = COLOURS[at % len(COLOURS)], MARKS[at % len(MARKS)]
         axes.plot(x, y, f"{mark}-", color=colour, lw=1.2, ms=4.5, label=prompt)
         axes.vlines(x, low, high, color=colour, lw=1.2)

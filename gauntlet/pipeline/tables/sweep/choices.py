@@ -61,9 +61,9 @@ def page_cells(results: Results, cells: int) -> list[CellPart]:
     foot = f"At most {PAGE_VALUES} values of a kind; all: choices.csv."
     parts = []
     for name, rows in islice(results["choices"].groupby("cell", sort=False), cells):
-        own = stats[str(name)]
+        cell = stats[str(name)]
         sheet = Sheet("What it chose", headings, _most_frequent(rows), foot)
-        parts.append(CellPart(results.names[str(name)], own.closeup, own.samples, sheet))
+        parts.append(CellPart(results.names[str(name)], cell.closeup, cell.samples, sheet))
     return parts
 
 
@@ -123,9 +123,9 @@ def choice_figures(results: Results) -> dict[str, Figure]:
     decisions = dict(zip(cells["cell"], cells["decisions"], strict=True))
     several = games_of_rows.nunique() > 1
     plots = {}
-    for game, own in rows.groupby(games_of_rows, sort=False):
+    for game, of_game in rows.groupby(games_of_rows, sort=False):
         ending = "_" + re.sub(r"\W+", "_", str(game)) if several else ""
-        plots[f"choices{ending}"] = choice_distribution(own, results.names, decisions)
+        plots[f"choices{ending}"] = choice_distribution(of_game, results.names, decisions)
     return plots
 
 
@@ -145,8 +145,7 @@ def choice_distribution(
     else:
         figure = _spread_bars(kinds, len(cells))
         mark = "bars: median cell, lines: 5% to 95% of cells"
-    least, most = min(counts), max(counts)
-    number = f"{least:,} to {most:,}" if least < most else f"{most:,}"
+    number = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
     return plot_style.set_title(
         figure,
         f"What was chosen where there was a choice ({mark}: share of {number} decisions a cell, "

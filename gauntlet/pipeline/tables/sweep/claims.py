@@ -56,15 +56,10 @@ def equal_value(about: CellInfo) -> float:
     return 0.0 if about.measure.low == -about.measure.high else math.nan
 
 
-def model_cells(abouts: Iterable[CellInfo]) -> list[CellInfo]:
-    """The cells that ask a model."""
-    return [about for about in abouts if about.labels["model"] != "-"]
-
-
 def terms(abouts: Iterable[CellInfo]) -> list[Term]:
     """What models and prompts change compared with the first ones. Models of three or more known
     sizes are one term, the logarithm of the size."""
-    cells = model_cells(abouts)
+    cells = [about for about in abouts if about.labels["model"] != "-"]
     models, prompts = (values(cells, label) for label in ("model", "prompt"))
     sizes = {about.labels["model"]: about.parameters for about in cells if about.parameters}
     if len(sizes) == len(models) and len(set(sizes.values())) > 2:
@@ -173,7 +168,7 @@ def choose_pairs(results: Sequence[CellResults], rule: str = "auto") -> Pairing:
         named = {at for at, about in enumerate(abouts) if about.name == rule}
         pairs = [(a, b) for group in groups for b in named & {*group} for a in {*group} - named]
     seated = _positions((about.deal_key, about.measure) for about in abouts).values()
-    every, possible = (sum(comb(len(one), 2) for one in some) for some in (seated, groups))
+    every, possible = (sum(comb(len(cells), 2) for cells in each) for each in (seated, groups))
     return Pairing(rule, sorted(set(pairs)), possible, every - possible)
 
 

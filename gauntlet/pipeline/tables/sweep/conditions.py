@@ -4,7 +4,7 @@ clustered regression over each group of cells."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from gauntlet.pipeline.tables.sweep.claims import MOST, Term
 from gauntlet.pipeline.tables.sweep.controls import rivals
 from gauntlet.pipeline.tables.sweep.primary_test import Rival, pair_columns, read_difference
 from gauntlet.stats.multiple import ALPHA, holm
-from gauntlet.stats.regression import Fit, clustered_linear, clustered_logit
+from gauntlet.stats.regression import clustered_linear, clustered_logit
 
 TOO_MANY = (
     "{models} models and {prompts} prompts are too many for one regression; pairs.csv sets cells "
@@ -35,15 +35,17 @@ PAIRS_FOOT = (
 class Effect:
     """What one condition changes.
 
-    name, size: in words. label: `model` or `prompt`. p_holm: set once the family is known.
-    pair: the keys of both cells if it is a row of pairs.csv. cells: those that it compares.
-    p_control: their largest p against controls, 0 without controls.
+    name, change, interval: in words. claim: what it shows. label: `model` or `prompt`. p_holm: set
+    once the family is known. pair: the keys of both cells if it is a row of pairs.csv. cells: those
+    that it compares. p_control: their largest p against controls, 0 without controls.
     reach, deals: of a pair, its difference with 95% limits, and the number of shared deals.
     """
 
     name: str
     label: str
-    size: str
+    change: str
+    interval: str
+    claim: str
     p: float
     p_holm: float = np.nan
     pair: frozenset[str] | None = None
@@ -54,13 +56,14 @@ class Effect:
 
     def sentence(self) -> str:
         if np.isnan(self.p) and self.pair:
-            return f"{self.name} {self.size}): no test was made."
+            return f"{self.name} {self.change} ({self.interval}): no test was made."
         if np.isnan(self.p):
             return f"{self.name}: the matches settle no finite effect."
         verdict = "this matters" if self.p_holm < ALPHA else "this is not shown to matter"
         if self.p_control >= ALPHA:
             verdict += f", as {UNREAD}"
-        return f"{self.name} {self.size}, p Holm {p_value(self.p_holm)}): {verdict}."
+        p_holm = p_value(self.p_holm)
+        return f"{self.name} {self.change} ({self.interval}, p Holm {p_holm}): {verdict}."
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,6 @@ class Conditions:
     @property
     def experiment(self) -> str:
         return self.group[0]
-
-    def with_controls(self, controls: Mapping[str, float]) -> Conditions:
-        """With the cells' p-values against their controls."""
-        effects = (
-            replace(
-                one, p_control=max([controls.get(cell, 0.0) for cell in one.cells], default=0.0)
-            )
-            for one in self.effects
-        )
-        return replace(self, effects=tuple(effects))
 
     def sentences(self) -> tuple[str, ...]:
         effects = (effect.sentence() for effect in self.effects)
@@ -119,21 +112,27 @@ def family(
     for experiment, rows in summary.groupby("experiment"):
         members = [at for at, one in enumerate(tested) if one.experiment == experiment]
         for at in members:
-            tested[at] = tested[at].with_controls(controls)
+            effects = tuple(
+                replace(
+                    effect, p_control=max((controls.get(c, 0.0) for c in effect.cells), default=0.0)
+                )
+                for effect in tested[at].effects
+            )
+            tested[at] = replace(tested[at], effects=effects)
         corrected = holm(_p_values(rows, [tested[at] for at in members], controls))
         cells[rows.index] = corrected[: len(rows)]
         rest = iter(corrected[len(rows) :].tolist())
         for at in members:
-            effects = (replace(effect, p_holm=next(rest)) for effect in tested[at].effects)
-            tested[at] = replace(tested[at], effects=tuple(effects))
+            effects = tuple(replace(effect, p_holm=next(rest)) for effect in tested[at].effects)
+            tested[at] = replace(tested[at], effects=effects)
     return cells, tested
 
 
 def family_size(summary: pd.DataFrame, conditions: Sequence[Conditions], experiment: str) -> int:
     """The number of tests that Holm's correction of an experiment's claims covers."""
     rows = summary[summary["experiment"] == experiment]
-    own = [one for one in conditions if one.experiment == experiment]
-    return int(np.count_nonzero(~np.isnan(_p_values(rows, own, {}))))
+    of_experiment = [one for one in conditions if one.experiment == experiment]
+    return int(np.count_nonzero(~np.isnan(_p_values(rows, of_experiment, {}))))
 
 
 def _p_values(
@@ -158,23 +157,20 @@ def _conditions(group: tuple[str, ...], cells: Sequence[CellResults]) -> Conditi
     models, prompts = (claims.values(abouts, label) for label in ("model", "prompt"))
     if not models:
         return Conditions(group, ("No language model took part.",))
-    notes, terms = tuple(_notes(models, prompts)), claims.terms(abouts)
+    notes, terms = [], claims.terms(abouts)
+    if len(models) == 1:
+        notes.append(f"Only {models[0]} was played, so nothing can be said about scale.")
+    if len(prompts) == 1:
+        notes.append(f"Only {prompts[0]} was asked, so nothing can be said about prompting.")
     if len(terms) > MOST:
-        notes = (*notes, TOO_MANY.format(models=len(models), prompts=len(prompts)))
+        notes.append(TOO_MANY.format(models=len(models), prompts=len(prompts)))
     if not terms or len(terms) > MOST:
-        return Conditions(group, notes)
+        return Conditions(group, tuple(notes))
     if len(cells) == len(terms) + 1 and 1 in (len(models), len(prompts)):
         first, *others = cells
         effects = [_paired(term, cell, first) for term, cell in zip(terms, others, strict=True)]
-        return Conditions(group, notes, tuple(effects), PAIRS_FOOT)
-    return Conditions(group, notes, *_regression(cells, terms))
-
-
-def _notes(models: Sequence[str], prompts: Sequence[str]) -> Iterator[str]:
-    if len(models) == 1:
-        yield f"Only {models[0]} was played, so nothing can be said about scale."
-    if len(prompts) == 1:
-        yield f"Only {prompts[0]} was asked, so nothing can be said about prompting."
+        return Conditions(group, tuple(notes), tuple(effects), PAIRS_FOOT)
+    return Conditions(group, tuple(notes), *_regression(cells, terms))
 
 
 def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
@@ -182,16 +178,24 @@ def _paired(term: Term, cell: CellResults, first: CellResults) -> Effect:
     row = pair_columns(cell, first)
     difference, low, high = read_difference(row)
     scale = Scale.from_measure(cell.about.measure)
-    what = f"luck-adjusted {scale.words}" if row["test"] == "adjusted" else scale.words
-    size = (
-        f"changes the {what if scale.wins else f'mean {what}'} by "
-        f"{scale.difference(difference)} (95% interval {scale.reach(low, high)}"
-    )
-    pair, names = frozenset((cell.about.key, first.about.key)), (cell.about.name, first.about.name)
+    adjusted = row["test"] == "adjusted"
+    what = f"luck-adjusted {scale.words}" if adjusted else scale.words
+    better, worse = (one.about.labels[term[1]] for one in (cell, first))
+    ends = (low, high)
+    if difference < 0:
+        better, worse, ends = worse, better, (-high, -low)
+    lead = scale.difference(abs(difference), sign=False)
+    span = f"{scale.reach(*ends)}{', luck removed' if adjusted else ''}"
     return Effect(
-        *(term[0], term[1], size, row["p"]),
-        pair=pair,
-        cells=names,
+        name=term[0],
+        label=term[1],
+        change=f"changes the {what if scale.wins else f'mean {what}'} by "
+        f"{scale.difference(difference)}",
+        interval=f"95% interval {scale.reach(low, high)}",
+        claim=f"{better} is better than {worse} by {lead} (95% interval {span})",
+        p=row["p"],
+        pair=frozenset((cell.about.key, first.about.key)),
+        cells=(cell.about.name, first.about.name),
         reach=(difference, low, high),
         deals=row["deals"],
     )
@@ -214,39 +218,25 @@ def _regression(
     )
     fit = (clustered_logit if logit else clustered_linear)(results, design, deals)
     testable = all(cell.testable for cell in cells)
-    effects = tuple(
-        Effect(
-            name,
-            label,
-            _odds(fit, column) if logit else _shift(fit, column, cells[0]),
-            float(fit.p_values[column]) if testable else np.nan,
-            cells=_contrast(cells, label, values),
-        )
-        for column, (name, label, values) in enumerate(terms, start=1)
-    )
+    effects = []
+    for column, (name, label, values) in enumerate(terms, start=1):
+        ends = fit.coefficients[column], fit.low[column], fit.high[column]
+        if logit:
+            ratio, low, high = np.exp(ends)
+            change = f"multiplies the odds of a win by {ratio:.3f}"
+            interval = f"95% interval {low:.3f} to {high:.3f}"
+        else:
+            scale = Scale.from_measure(cells[0].about.measure)
+            change = f"changes the mean {scale.words} by {scale.difference(ends[0])}"
+            interval = f"95% interval {scale.reach(*ends[1:])}"
+        levels = {cells[0].about.labels[label], *values}
+        p = float(fit.p_values[column]) if testable else np.nan
+        compared = tuple(c.about.name for c in cells if c.about.labels[label] in levels)
+        claim = f"{name} {change} ({interval})"
+        effects.append(Effect(name, label, change, interval, claim, p, cells=compared))
     foot = (
         f"({'Logistic' if logit else 'Linear'} regression of the raw results of {len(deals):,} "
         "matches on the terms above together, errors clustered by deal; p after Holm's correction "
         "over all cells and terms of the experiment.)"
     )
-    return effects, foot
-
-
-def _contrast(
-    cells: Sequence[CellResults], label: str, values: Mapping[str, float]
-) -> tuple[str, ...]:
-    """The cells that a term compares: those with its label, and with the first."""
-    levels = {cells[0].about.labels[label], *values}
-    return tuple(cell.about.name for cell in cells if cell.about.labels[label] in levels)
-
-
-def _odds(fit: Fit, column: int) -> str:
-    ratio, low, high = np.exp([fit.coefficients[column], fit.low[column], fit.high[column]])
-    return f"multiplies the odds of a win by {ratio:.3f} (95% interval {low:.3f} to {high:.3f}"
-
-
-def _shift(fit: Fit, column: int, cell: CellResults) -> str:
-    scale = Scale.from_measure(cell.about.measure)
-    by = scale.difference(fit.coefficients[column])
-    interval = scale.reach(fit.low[column], fit.high[column])
-    return f"changes the mean {scale.words} by {by} (95% interval {interval}"
+    return tuple(effects), foot

@@ -17,10 +17,11 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, combinations, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -42,6 +43,9 @@ Place = tuple[str, str, int]
 """A deal: the seeds, the deal key, the number."""
 Side = tuple[str, ...]
 """The names of its players, one per seat, sorted."""
+ONE_SIDE = "all seats are on one side, or an older version did not log who sat where"
+UNREPEATABLE = "results may depend on the order of matches"
+"""Why a cell is left out."""
 Meetings = dict[tuple[int, int], Fraction]
 """How often two sides met in each two seats, the alphabetically first side first; a match counts
 once, however many seats they have."""
@@ -84,17 +88,16 @@ class Contest:
 
     A player is identified by its settings in any cell, game or folder: its agent, method and model
     with the hash of its weights. Players of one name with different settings have a number.
-    places: of the deals. omitted: cells left out, as all of their seats are on one side, an older
-    version did not log who sat where, or their results may depend on the order of matches.
-    unrotated: pairs of sides left out of a game, as they did not take its seats equally often.
-    swapped: whether all pairs met in any two seats as often as in these seats swapped. spent: what
-    every player spent in each match, of `cost`, if asked for.
+    places: of the deals. omitted: how many cells are left out, by the reason in words. unrotated:
+    pairs of sides left out of a game, as they did not take its seats equally often. swapped:
+    whether all pairs met in any two seats as often as in these seats swapped. spent: what every
+    player spent in each match, of `cost`, if asked for.
     """
 
     players: Sequence[str]
     games: Sequence[str]
     matches: Matches
-    omitted: int = 0
+    omitted: Mapping[str, int] = field(default_factory=dict)
     places: Sequence[Place] = ()
     unrotated: int = 0
     swapped: bool = True
@@ -102,11 +105,12 @@ class Contest:
     cost: Cost | None = None
 
     @classmethod
-    def from_rows(cls, rows: Sequence[PairRow], omitted: int = 0) -> Contest:
+    def from_rows(
+        cls, rows: Sequence[PairRow], omitted: Mapping[str, int] = MappingProxyType({})
+    ) -> Contest:
         """The matches of pairs who took every seat of a game equally often."""
         sides = sorted({side for row in rows for side in (row.first, row.second)})
         players = sorted({name for side in sides for name in side})
-        alone = all(len(side) == 1 for side in sides)
         number = {side: at for at, side in enumerate(sides)}
         seats = _seats_by_pair(rows)
         even = {pair: _marginal(seen) == _marginal(_swapped(seen)) for pair, seen in seats.items()}
@@ -120,7 +124,9 @@ class Contest:
         game, games = pd.factorize(frame["game"])
         deal, places = pd.factorize(frame["place"])
         match, _ = pd.factorize(frame["match"])
-        scores, teams = frame["score"].to_numpy(float), None if alone else _members(sides, players)
+        scores, teams = frame["score"].to_numpy(float), None
+        if not all(len(side) == 1 for side in sides):  # the part of each player in each side
+            teams = np.array([[side.count(name) / len(side) for name in players] for side in sides])
         matches = Matches(len(players), first, second, scores, game, deal, match, teams)
         return cls(
             players,
@@ -144,11 +150,8 @@ class Contest:
                 f"{counted(self.unrotated, 'pair')} of players left out: they kept their seats, "
                 "and a seat can be worth as much as a player; play with rotate=true"
             )
-        if self.omitted:
-            notes.append(
-                f"{counted(self.omitted, 'cell')} left out: all seats are on one side, an older "
-                "version did not log who sat where, or results may depend on the order of matches"
-            )
+        for reason, count in self.omitted.items():
+            notes.append(f"{counted(count, 'cell')} left out: {reason}")
         return notes
 
     def check(self, ties: Ties) -> None:
@@ -184,7 +187,7 @@ def load_contest(
     holds no sweep, for a measure without a range, and for an unknown price."""
     rows: dict[str, list[PairRow]] = {}
     bills: dict[str, list[Bill]] = {}
-    names, omitted = names or PlayerNames(), 0
+    names, omitted = names or PlayerNames(), Counter[str]()
     for log in map(Folder, dict.fromkeys(path.resolve() for path in folders)):
         unrepeatable = log.unrepeatable
         for about, seen in seen_matches(log, scoring, cost):
@@ -192,7 +195,7 @@ def load_contest(
             called = [names.name(description, at) for at in range(len(about.players))]
             seats = SeatedSides.from_cell(about, description, called)
             if seats is None or about.key in unrepeatable:
-                omitted += 1
+                omitted[ONE_SIDE if seats is None else UNREPEATABLE] += 1
                 continue
             for match, (deal, one) in seen.items():
                 place = (json.dumps(log.seed), about.deal_key, deal)
@@ -204,13 +207,13 @@ def load_contest(
                 rows.setdefault(match, pairs)
                 if one.spent:
                     seating = about.seatings[one.rotation // about.step]
-                    own = [
-                        Bill(called[player], about.labels["game"], place, amount)
+                    match_bills = [
+                        Bill(called[player], game, place, amount)
                         for player, amount in zip(seating, one.spent, strict=True)
                     ]
-                    bills.setdefault(match, own)
-    found = Contest.from_rows([*chain(*rows.values())], omitted)
-    return replace(found, spent=_spent([*chain(*bills.values())], found), cost=cost)
+                    bills.setdefault(match, match_bills)
+    contest = Contest.from_rows([*chain(*rows.values())], omitted)
+    return replace(contest, spent=_spent([*chain(*bills.values())], contest), cost=cost)
 
 
 def seen_matches(
@@ -227,15 +230,15 @@ def seen_matches(
     def see(record: MatchRecord) -> None:
         if (about := abouts.get(record.cell)) is None:
             return
-        found = values_of(record, about, scoring)
+        values = values_of(record, about, scoring)
         if record.cell in spend:
             seating = about.seatings[record.rotation // about.step]
-            found = found._replace(spent=tuple(spend[record.cell](record, seating)))
-        seen.setdefault(record.match, found)
+            values = values._replace(spent=tuple(spend[record.cell](record, seating)))
+        seen.setdefault(record.match, values)
 
     outcomes = log.outcomes(dict.fromkeys(abouts, MATCH_SCORE.name), see)
-    found = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
-    for result in stopping.cut_at_stop(log.path, found):
+    results = collect([*abouts.values()], outcomes, log.failed_matches, log.rounds)
+    for result in stopping.cut_at_stop(log.path, results):
         columns = (result.outcomes.column(name) for name in ("match", "deal"))
         kept = ((match.decode(), int(deal)) for match, deal in zip(*columns, strict=True))
         yield result.about, {match: (deal, seen[match]) for match, deal in kept}
@@ -251,9 +254,8 @@ def values_of(record: MatchRecord, about: CellInfo, scoring: Scoring = "rank") -
                 "shared out; --score rank counts who has more"
             )
         return Seen(record.rotation, record.measures[about.measure.name], width)
-    own = record.measures.get(MATCH_SCORE.name)
-    if own is not None:
-        return Seen(record.rotation, own, MATCH_SCORE.high - MATCH_SCORE.low)
+    if (scores := record.measures.get(MATCH_SCORE.name)) is not None:
+        return Seen(record.rotation, scores, MATCH_SCORE.high - MATCH_SCORE.low)
     return Seen(record.rotation, record.returns, 0.0)
 
 
@@ -285,19 +287,16 @@ class SeatedSides:
             side: float(np.mean([seen.values[seat] for seat in seats]))
             for side, seats in sides.items()
         }
-        for one, other in combinations(values, 2):
+        for first, second in combinations(values, 2):
             if seen.range:
-                apart = (values[one] - values[other]) / seen.range
-                yield one, other, (1.0 + apart) / 2.0
-            else:
-                yield one, other, self._won(seen, sides[one], sides[other])
-
-    @staticmethod
-    def _won(seen: Seen, first: Sequence[int], second: Sequence[int]) -> float:
-        """The mean over pairs of their seats."""
-        y, z = (np.array([seen.values[seat] for seat in seats]) for seats in (first, second))
-        apart = y[:, None] - z
-        return float((1.0 + np.sign(apart)).mean() / 2.0)
+                apart = (values[first] - values[second]) / seen.range
+                yield first, second, (1.0 + apart) / 2.0
+            else:  # the mean over pairs of their seats
+                y, z = (
+                    np.array([seen.values[seat] for seat in sides[side]])
+                    for side in (first, second)
+                )
+                yield first, second, float((1.0 + np.sign(y[:, None] - z)).mean() / 2.0)
 
 
 def seated_sides(
@@ -312,24 +311,24 @@ def seated_sides(
         root = player if helped is None else helped
         key = seat in team if team else names[player] if alone else root
         seats.setdefault(key, []).append(seat)
-    found: dict[Side, list[int]] = {}
+    sides: dict[Side, list[int]] = {}
     for members in seats.values():
         side = tuple(sorted(names[seating[seat]] for seat in members))
-        own = [seat for seat in members if team or helps[seating[seat]] is None]
-        found.setdefault(side if len({*side}) > 1 else side[:1], []).extend(own)
-    return found
+        valued = [seat for seat in members if team or helps[seating[seat]] is None]
+        sides.setdefault(side if len({*side}) > 1 else side[:1], []).extend(valued)
+    return sides
 
 
 def _two_sides(about: CellInfo) -> tuple[tuple[int, ...], ...]:
     """The seatings of an older log, which has the measured seats only: known if each side is one
     player in all its seats."""
     every = range(len(about.players))
-    own = about.seats[0] if about.seats else ()
-    rest = [seat for seat in every if seat not in own]
-    if not own or {len({about.players[at] for at in side}) for side in (own, rest)} != {1}:
+    mine = about.seats[0] if about.seats else ()
+    rest = [seat for seat in every if seat not in mine]
+    if not mine or {len({about.players[at] for at in side}) for side in (mine, rest)} != {1}:
         return ()
     return tuple(
-        tuple(own[0] if seat in seats else rest[0] for seat in every) for seats in about.seats
+        tuple(mine[0] if seat in seats else rest[0] for seat in every) for seats in about.seats
     )
 
 
@@ -355,13 +354,13 @@ def _pair(row: PairRow) -> tuple[str, frozenset[Side]]:
 
 
 def _seats_by_pair(rows: Iterable[PairRow]) -> dict[tuple[str, frozenset[Side]], Meetings]:
-    found: dict[tuple[str, frozenset[Side]], Meetings] = {}
+    meetings: dict[tuple[str, frozenset[Side]], Meetings] = {}
     times = Counter((_pair(row), row.first < row.second, row.seats) for row in rows)
     for (pair, in_order, (ours, theirs)), count in times.items():
-        seats = found.setdefault(pair, defaultdict(Fraction))
+        seats = meetings.setdefault(pair, defaultdict(Fraction))
         for a, b in product(ours, theirs):
             seats[(a, b) if in_order else (b, a)] += Fraction(count, len(ours) * len(theirs))
-    return found
+    return meetings
 
 
 def _swapped(seats: Meetings) -> Meetings:
@@ -370,16 +369,10 @@ def _swapped(seats: Meetings) -> Meetings:
 
 def _marginal(seats: Meetings) -> dict[int, Fraction]:
     """How often the first side took each seat."""
-    found = defaultdict[int, Fraction](Fraction)
+    times = defaultdict[int, Fraction](Fraction)
     for (seat, _), count in seats.items():
-        found[seat] += count
-    return found
-
-
-def _members(sides: Sequence[Side], players: Sequence[str]) -> np.ndarray:
-    """The part of each player in each side."""
-    counts = [Counter(side) for side in sides]
-    return np.array([[one[name] / one.total() for name in players] for one in counts])
+        times[seat] += count
+    return times
 
 
 def _spent(bills: Sequence[Bill], contest: Contest) -> Spent | None:

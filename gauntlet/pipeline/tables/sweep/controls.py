@@ -16,7 +16,6 @@ import numpy as np
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.control_cells import NOISE
 from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.media import sheets
@@ -90,17 +89,13 @@ def controls(results: Results) -> Iterator[dict[str, Any]]:
     other_results = results.cached(other_cells)
     for result in results.cells:
         for name, key in result.about.controls.items():
-            if (
-                name != NOISE
-                and key in other_results
-                and result.outcomes
-                and other_results[key].outcomes
-            ):
-                yield {**_pair(result, other_results[key], "control"), "control": name}
+            other = other_results.get(key)
+            if name != NOISE and other and result.outcomes and other.outcomes:
+                yield {**_pair(result, other, "control"), "control": name}
 
 
 def rivals(results: Results) -> dict[str, Rival]:
-    """The control that each cell beats least clearly."""
+    """Each cell's strongest control."""
     return strongest_controls(results["controls"])
 
 
@@ -158,17 +153,13 @@ Moves = tuple[Sequence[int], Sequence[int]]
 
 def _moves(log: Folder, cell: CellResults) -> dict[tuple[int, int], Moves]:
     match_ids = set(cell.outcomes.column("match").tolist())
-    return {
-        (record.deal, record.rotation): _match_moves(record)
-        for record in log.matches(cell.about.stem)
-        if record.match.encode() in match_ids
-    }
-
-
-def _match_moves(record: MatchRecord) -> Moves:
-    moves = [hash((one.seat, one.move, one.text)) for one in record.decisions]
-    by_model = [bool(one.asked) and one.seat in record.subjects for one in record.decisions]
-    return array("q", moves), array("b", by_model)
+    by_place: dict[tuple[int, int], Moves] = {}
+    for record in log.matches(cell.about.stem):
+        if record.match.encode() in match_ids:
+            moves = [hash((one.seat, one.move, one.text)) for one in record.decisions]
+            by_model = [bool(one.asked) and one.seat in record.subjects for one in record.decisions]
+            by_place[record.deal, record.rotation] = array("q", moves), array("b", by_model)
+    return by_place
 
 
 def _changes(
@@ -200,12 +191,10 @@ def floors(results: Results) -> dict[str, float]:
 def within_floor(results: Results, pair: Mapping[Any, Any]) -> bool | None:
     """Whether the raw difference of a row of pairs.csv is within the larger floor of its cells;
     None if one is unknown."""
-    floor_results = results.cached(floors)
-    if not {pair["cell_a"], pair["cell_b"]} <= floor_results.keys():
+    by_cell = results.cached(floors)
+    if not {pair["cell_a"], pair["cell_b"]} <= by_cell.keys():
         return None
-    return bool(
-        abs(pair["raw"]) <= max(floor_results[pair["cell_a"]], floor_results[pair["cell_b"]])
-    )
+    return bool(abs(pair["raw"]) <= max(by_cell[pair["cell_a"]], by_cell[pair["cell_b"]]))
 
 
 def noise_sentences(results: Results) -> Iterator[str]:
@@ -226,14 +215,14 @@ def noise_sentences(results: Results) -> Iterator[str]:
     for inside, word in ((True, "Within"), (False, "Beyond")):
         rows = [row for row, within in pairs if within is inside]
         if rows:
-            listing = "; ".join(_difference(results, row) for row in rows[:FEW])
+            names = results.names
+            listing = "; ".join(
+                f"{names[row['cell_a']]} - {names[row['cell_b']]} "
+                f"({results.scale(row).change(row['raw'])})"
+                for row in rows[:FEW]
+            )
             more = f"; and {len(rows) - FEW:,} more" if len(rows) > FEW else ""
             yield (
                 f"{word} that: {len(rows):,} of {total:,} differences between cells: "
                 f"{listing}{more}."
             )
-
-
-def _difference(results: Results, row: Mapping[Any, Any]) -> str:
-    a, b = (results.names[row[side]] for side in ("cell_a", "cell_b"))
-    return f"{a} - {b} ({results.scale(row).change(row['raw'])})"

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from gauntlet.common.terminal import short
-from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import ACCENT, COLOURS, CONTRAST, GROUND, INK, MUTED
@@ -84,19 +83,17 @@ MOVES = View(
 @table("costs", COLUMNS, [CELLS, MOVES], place=80)
 def costs(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell."""
-    yield from map(_row, results.cells)
-
-
-def _row(result: CellResults) -> dict[str, Any]:
-    totals = {name: result.outcomes.column(name).sum().item() for name in SUMS}
-    seconds = result.outcomes.column("seconds").sum().item()
-    return {
-        "cell": result.about.name,
-        "matches": len(result.outcomes),
-        **totals,
-        "device_seconds": round(result.outcomes.column("device_seconds").sum().item(), 3),
-        "decisions_per_s": totals["decisions"] / seconds if seconds else np.nan,
-    }
+    for result in results.cells:
+        names = (*SUMS, "seconds", "device_seconds")
+        totals = {name: result.outcomes.column(name).sum().item() for name in names}
+        seconds = totals.pop("seconds")
+        yield {
+            "cell": result.about.name,
+            "matches": len(result.outcomes),
+            **totals,
+            "device_seconds": round(totals["device_seconds"], 3),
+            "decisions_per_s": totals["decisions"] / seconds if seconds else np.nan,
+        }
 
 
 # --- results by cost
@@ -183,19 +180,14 @@ def _many_cells(
     label = "a cell, its 95% interval"
     axes.scatter(x, y, size, ACCENT, alpha=0.7, lw=0, rasterized=rasterized, label=label)
     leading = frontier(x, y)
-    axes.step(
-        x[leading], y[leading], where="post", color=INK, lw=0.9, label="none as cheap is better"
-    )
+    label = "none as cheap is better"
+    axes.step(x[leading], y[leading], where="post", color=INK, lw=0.9, label=label)
     for at in leading[-NAMES:]:
         number = numbers.setdefault(places[at], len(numbers) + 1)
         label = f"{number} {names[places[at]]}"
         axes.plot(x[at], y[at], "o", ms=5, mfc=GROUND, mec=INK, ls="", label=label)
-        axes.annotate(
-            *(str(number), (x[at], y[at]), (-3, 3)),
-            textcoords="offset points",
-            ha="right",
-            fontweight="bold",
-        )
+        bold: dict[str, Any] = {"ha": "right", "fontweight": "bold"}
+        axes.annotate(str(number), (x[at], y[at]), (-3, 3), textcoords="offset points", **bold)
 
 
 def frontier(cost: np.ndarray, value: np.ndarray) -> np.ndarray:

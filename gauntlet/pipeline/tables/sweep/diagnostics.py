@@ -104,7 +104,7 @@ def sample_matches(outcomes: Outcomes) -> dict[str, float]:
     rng = np.random.default_rng(0)
     matches = outcomes.column("match")[outcomes.column("decisions") > 0]
     stretches = np.array_split(matches, min(SAMPLES, len(matches)) or 1)
-    return {rng.choice(own).decode(): float(rng.random()) for own in stretches if len(own)}
+    return {rng.choice(each).decode(): float(rng.random()) for each in stretches if len(each)}
 
 
 def decision_at(decisions: Sequence[DecisionRecord], share: float) -> DecisionRecord | None:
@@ -153,24 +153,10 @@ def by_rounding(decision: DecisionRecord, rounding: float) -> bool:
     return margin <= 2 * math.expm1(rounding) * max(best, *masses, 0.0)
 
 
-def _dtype_rounding(log: Folder, result: CellResults) -> float:
-    """The rounding error of the cell's models; 0 if unknown, so that only ties count."""
-    dtypes = (str(model.get("dtype")) for model in _models(log, result))
-    return max((ROUNDING.get(dtype, 0.0) for dtype in dtypes), default=0.0)
-
-
 def _models(log: Folder, result: CellResults) -> list[Mapping[str, Any]]:
     """The identities of the cell's models."""
     players = log.description(result.about)["identity"]["players"]
     return [player["model"] for player in players if "model" in player]
-
-
-def bounds(values: np.ndarray, unsure: np.ndarray, measure: Measure) -> tuple[float, float]:
-    """The mean if the unsure values were the measure's least, and its most."""
-    if not len(values):
-        return math.nan, math.nan
-    low, high = (np.where(unsure, end, values) for end in (measure.low, measure.high))
-    return float(low.mean()), float(high.mean())
 
 
 def sensitivity(
@@ -182,18 +168,17 @@ def sensitivity(
     close.
     """
     rest = values[~fallbacks]
-    low, high = bounds(values, fallbacks, measure)
-    close_low, close_high = bounds(values, close, measure)
-    return {
+    row = {
         "fallback_matches": int(fallbacks.sum()),
         "without_fallbacks": float(rest.mean()) if len(rest) else math.nan,
-        "fallback_low": low,
-        "fallback_high": high,
         "close_decisions": decisions,
         "close_matches": int(close.sum()),
-        "close_low": close_low,
-        "close_high": close_high,
     }
+    for name, unsure in (("fallback", fallbacks), ("close", close)):
+        for limit, end in (("low", measure.low), ("high", measure.high)):
+            bound = np.where(unsure, end, values)
+            row[f"{name}_{limit}"] = float(bound.mean()) if len(bound) else math.nan
+    return row
 
 
 # --- one pass over the records
@@ -236,7 +221,9 @@ def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
         if match not in pending:
             continue
         pending.remove(match)
-        rounding = _dtype_rounding(log, result) if rounding is None else rounding
+        if rounding is None:  # 0 if a model's is unknown, so that only ties count
+            dtypes = (str(model.get("dtype")) for model in _models(log, result))
+            rounding = max((ROUNDING.get(dtype, 0.0) for dtype in dtypes), default=0.0)
         stats.audit.add(record)
         if keep and record.match in stats.audit.matches:
             kept[record.match] = record
@@ -256,8 +243,8 @@ def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
     stats.closeup = max(stats.samples, key=lambda sample: sample.interest, default=None)
     if keep:
         kept |= {record.match: record for record, _ in samples}
-        first = [stats.closeup.match] if stats.closeup else []
-        wanted = [*first, *(one.match for one in stats.samples), *stats.audit.matches]
+        first = [stats.closeup] if stats.closeup else []
+        wanted = [*(sample.match for sample in (*first, *stats.samples)), *stats.audit.matches]
         stats.shown = [kept[match] for match in dict.fromkeys(wanted)]
     return stats
 
@@ -265,7 +252,7 @@ def _record_stats(log: Folder, result: CellResults, keep: bool) -> RecordStats:
 def write_samples(results: Results) -> None:
     """Writes samples.txt: a few prompts of each cell as sent, with the replies."""
     stats = results.cached(record_stats).items()
-    texts = (f"== {cell}\n\n{one.text}" for cell, own in stats for one in own.samples)
+    texts = (f"== {cell}\n\n{sample.text}" for cell, each in stats for sample in each.samples)
     write_atomically(results.folder / "samples.txt", "\n".join(texts))
 
 
@@ -379,9 +366,18 @@ def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
     controls = dict(iter(results["controls"].groupby("cell")))
     for result in results.cells:
         name, stats = result.about.name, results.cached(record_stats)[result.about.name]
-        row = _row(result, stats) if stats.choices.decisions else {}
+        row: dict[str, Any] = {}
+        if stats.choices.decisions:
+            outcomes = result.outcomes
+            close = np.isin(outcomes.column("match"), stats.close or [b""])
+            values, fallbacks = outcomes.column("figure"), outcomes.column("fallbacks") > 0
+            row |= stats.choices.diagnostics() | stats.replies.diagnostics()
+            measure = result.about.measure
+            row |= sensitivity(values, fallbacks, close, len(stats.close), measure)
         if stats.scored:
-            row["scores"] = _ways(results, result)
+            models = _models(Folder(results.folder), result)
+            ways = dict.fromkeys(str(model.get("scores", "logprobs")) for model in models)
+            row["scores"] = ", ".join(ways)
         warnings = [
             result.unrepeatable,
             *failed_matches.warnings(result, failures),
@@ -389,23 +385,6 @@ def diagnostics(results: Results) -> Iterator[dict[str, Any]]:
             results.cached(indistinguishable).get(name, ""),
         ]
         yield {"cell": name, **row, "warning": "; ".join(filter(None, warnings))}
-
-
-def _ways(results: Results, result: CellResults) -> str:
-    """How the cell's models give probabilities."""
-    models = _models(Folder(results.folder), result)
-    return ", ".join(dict.fromkeys(str(model.get("scores", "logprobs")) for model in models))
-
-
-def _row(result: CellResults, stats: RecordStats) -> dict[str, Any]:
-    outcomes = result.outcomes
-    close = np.isin(outcomes.column("match"), stats.close or [b""])
-    values, fallbacks = outcomes.column("figure"), outcomes.column("fallbacks") > 0
-    return {
-        **stats.choices.diagnostics(),
-        **stats.replies.diagnostics(),
-        **sensitivity(values, fallbacks, close, len(stats.close), result.about.measure),
-    }
 
 
 def _warnings(

@@ -18,6 +18,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from gauntlet.common.errors import counted
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, capitalize
@@ -50,8 +51,7 @@ def win_rates(results: Results) -> dict[str, Figure]:
     """The mean of every cell, one figure for each measure."""
     return {
         figure_name(scale, "win_rates"): means(rows, names, scale)
-        for scale, rows, names, cells in _by_measure(results)
-        if any(cell.outcomes for cell in cells)
+        for scale, rows, names, _ in _by_measure(results)
     }
 
 
@@ -61,18 +61,18 @@ def running_win_rates(results: Results) -> dict[str, Figure]:
     return {
         figure_name(scale, "running_win_rates"): running_means(rows, cells, names, scale)
         for scale, rows, names, cells in _by_measure(results)
-        if any(cell.outcomes for cell in cells)
     }
 
 
 def _by_measure(
     results: Results,
 ) -> Iterator[tuple[Scale, pd.DataFrame, list[str], list[CellResults]]]:
-    """The rows of summary.csv of each measure, with their names and cells."""
+    """The rows of summary.csv of each measure with a finished deal, with their names and cells."""
     summary, names = results["summary"], [*results.names.values()]
     for scale, places in by_scale(summary):
         cells = [results.cells[at] for at in places]
-        yield scale, summary.iloc[places], [names[at] for at in places], cells
+        if any(cell.outcomes for cell in cells):
+            yield scale, summary.iloc[places], [names[at] for at in places], cells
 
 
 @figure("paired_differences", place=2)
@@ -109,10 +109,7 @@ def best_columns(adjusted: bool, columns: Sequence[str]) -> tuple[Sequence[str],
 def means(summary: pd.DataFrame, names: Sequence[str], scale: Scale) -> Figure:
     """A point per cell with its 95% interval, raw and adjusted; of many cells the best ones."""
     count = len(summary)
-    title = (
-        f"{capitalize(scale.title)} of {count:,} cell{'s' * (count > 1)}, "
-        f"{deal_range(summary['deals'])}"
-    )
+    title = f"{capitalize(scale.title)} of {counted(count, 'cell')}, {deal_range(summary['deals'])}"
     if count > plot_style.max_rows():
         best, prefix = best_columns(bool((summary["estimator"] == "adjusted").all()), ESTIMATE)
         label = f"{unit(f'{prefix}{scale.words}', scale)} (95% interval; dashed: baseline; {BLUE})"
@@ -236,9 +233,9 @@ def band(
 def without_common_words(names: Mapping[str, str]) -> dict[str, str]:
     """The names without the words that all begin with, so that two of them fit beside a row."""
     words = {key: name.split() for key, name in names.items()}
-    columns = zip(*(own[:-1] for own in words.values()), strict=False)
+    columns = zip(*(name[:-1] for name in words.values()), strict=False)
     common = len([*takewhile(lambda column: len({*column}) == 1, columns)])
-    return {key: " ".join(own[common:]) for key, own in words.items()}
+    return {key: " ".join(name[common:]) for key, name in words.items()}
 
 
 def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Scale) -> Figure:
@@ -246,11 +243,11 @@ def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Sca
     or in order."""
     count = len(pairs)
     what = "win rates" if scale.wins else f"mean {scale.words}"
-    label = f"difference of {what} on shared deals{', points' * scale.share}"
-    title = f"{count:,} pair{'s' * (count > 1)} of cells, on {deal_range(pairs['deals'])} "
-    title += "that both played"
-    own = without_common_words({name: names[name] for name in {*pairs["cell_a"], *pairs["cell_b"]}})
-    rows = [f"{own[a]} - {own[b]}" for a, b in zip(pairs["cell_a"], pairs["cell_b"], strict=True)]
+    label = f"difference of {what} on shared deals{', points' if scale.share else ''}"
+    title = f"{counted(count, 'pair')} of cells, on {deal_range(pairs['deals'])} that both played"
+    sides = list(zip(pairs["cell_a"], pairs["cell_b"], strict=True))
+    short = without_common_words({cell: names[cell] for pair in sides for cell in pair})
+    rows = [f"{short[a]} - {short[b]}" for a, b in sides]
     if count > plot_style.max_rows():
         best, prefix = best_columns(bool((pairs["test"] == "adjusted").all()), DIFFERENCE)
         if dense(pairs):
@@ -273,7 +270,7 @@ def paired_differences(pairs: pd.DataFrame, names: Mapping[str, str], scale: Sca
 HIGHEST, LOWEST = 20, 10
 """Rows named at either end; half of them in narrow figures."""
 WITH_NUMBERS = 16
-"""Cells up to which a heat map has numbers; half of them in narrow figures."""
+"""Largest heat map that prints numbers, in cells; half in narrow figures."""
 DENSE = 0.2
 """The share of all pairs from which a heat map is worth drawing."""
 BANDS = ((5, 95, 0.15), (25, 75, 0.3))
@@ -350,8 +347,8 @@ def fan(summary: pd.DataFrame, cells: Sequence[CellResults], scale: Scale, label
     places = _places(max(map(len, curves)))
     rates = np.full((len(curves), len(places)), np.nan)
     for row, values in zip(rates, curves, strict=True):
-        own = places[places < len(values)]
-        row[: len(own)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[own]
+        at = places[places < len(values)]
+        row[: len(at)] = scale.factor * (np.cumsum(values) / np.arange(1, len(values) + 1))[at]
     rates = rates[np.isfinite(rates[:, 0])]
     figure, axes = plot_style.canvas(2.9)
     for low, high, alpha in BANDS:

@@ -20,16 +20,19 @@ from gauntlet.pipeline.tables.formatting import Scale, p_value
 from gauntlet.pipeline.tables.registry import Results, truncation_note
 from gauntlet.pipeline.tables.sweep import controls
 from gauntlet.pipeline.tables.sweep.claims import comparison_group
-from gauntlet.pipeline.tables.sweep.conditions import (
-    claimed_pairs,
-    family_size,
-    tested,
-)
+from gauntlet.pipeline.tables.sweep.conditions import claimed_pairs, family_size, tested
 from gauntlet.pipeline.tables.sweep.controls import rivals
 from gauntlet.pipeline.tables.sweep.pairs import by_p_value
 from gauntlet.pipeline.tables.sweep.primary_test import Rival, read_difference, unbeaten_control
 from gauntlet.pipeline.tables.sweep.stopped import control_caveat, verdicts
-from gauntlet.pipeline.tables.sweep.verdict import BETTER, OPEN, WORSE, detectable, outcome
+from gauntlet.pipeline.tables.sweep.verdict import (
+    BETTER,
+    OPEN,
+    detectable,
+    outcome,
+    outcome_verb,
+    third_person,
+)
 from gauntlet.stats.means import LEAST
 from gauntlet.stats.multiple import ALPHA
 
@@ -80,22 +83,15 @@ def _rows(summary: pd.DataFrame, cells: Sequence[CellResults]) -> pd.DataFrame:
 
 # --- do they beat the baseline?
 
-ALSO = " and do better than always taking one option"
-VERDICTS = {
-    BETTER: ("beats the baseline", "helps"),
-    WORSE: ("does worse than the baseline", "harms the partner"),
-    OPEN: ("is not shown to beat the baseline", "is not shown to help"),
-}
-NOT_INFERIOR = {BETTER: "is not inferior to the baseline", OPEN: "is not shown to keep up"}
-
 
 def _effects(results: Results, rows: pd.DataFrame, helping: bool) -> Iterator[str]:
     """How many cells do, then a sentence per cell; if there are many, for the clearest."""
     with_baseline = rows[(rows["matches"] > 0) & rows["baseline"].notna()]
     if not with_baseline.empty and not results.cached(verdicts):
         better = sum(outcome(row) == BETTER for _, row in with_baseline.iterrows())
-        also = ALSO * (not results.cached(rivals).keys().isdisjoint(with_baseline["cell"]))
-        aim = _aim(with_baseline.iloc[0], helping) + also
+        aim = _aim(with_baseline.iloc[0], helping)
+        if not results.cached(rivals).keys().isdisjoint(with_baseline["cell"]):
+            aim += " and do better than always taking one option"
         yield f"{better} of {len(with_baseline)} cells {aim}, after Holm's correction."
     if len(rows) > MOST:
         yield truncation_note(MOST, len(rows), "summary.csv", "clearest")
@@ -149,9 +145,10 @@ def _effect(row: pd.Series[Any], helping: bool, verdict: str, rival: Rival | Non
             f" is not shown to {'help' if helping else 'do'} better than {control}, which reads "
             f"nothing, so this is no sign of skill: {result}, {end}"
         )
-    shown, non_inferior = outcome(row), row["test"] == "non_inferior"
-    said = NOT_INFERIOR[shown] if non_inferior else VERDICTS[shown][helping]
-    return f" {said}: {result}, {end}"
+    shown = outcome(row)
+    verb = outcome_verb(shown, row["test"], helping, "the baseline")
+    verb = f"is not shown to {verb}" if shown == OPEN else third_person(verb)
+    return f" {verb}: {result}, {end}"
 
 
 # --- what could this not have shown?
@@ -164,24 +161,19 @@ EFFECTS = {
 
 
 def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> Iterator[str]:
-    """The smallest effects that the tests would probably have shown, by the estimates' spread.
+    """The smallest effects that the tests find four times in five, by the estimates' spread.
     tests: the number of tests in the cells' family; `terms` of the pairs belong to it."""
     with_interval = rows[rows["p"].notna() & rows["difference_low"].notna()]
     if not with_interval.empty:
         widest = with_interval.iloc[
             int((with_interval["difference_high"] - with_interval["difference_low"]).argmax())
         ]
-        deals, test = int(with_interval["deals"].min()), widest["test"]
-        low, high, side = (
-            widest["difference_low"],
-            widest["difference_high"],
-            DeclaredTest(test).side,
-        )
+        low, high, test = widest["difference_low"], widest["difference_high"], widest["test"]
+        least = detectable(widest, low, high, tests, DeclaredTest(test).side)
+        deals = counted(int(with_interval["deals"].min()), "deal")
         yield (
-            f"With {counted(deals, 'deal')} that spread as these did and Holm over "
-            f"{counted(tests, 'test')}, {EFFECTS[test]} "
-            f"{_below(detectable(widest, low, high, tests, side))} would have been missed more "
-            "often than one time in five."
+            f"With {deals}, {_found(least, EFFECTS[test])} (Holm over {counted(tests, 'test')})"
+            f"{'; smaller ones may have been missed' if least else ''}."
         )
     within = pairs[pairs[["cell_a", "cell_b"]].isin([*rows["cell"]]).all(axis=1)]
     reaches = [read_difference(row)[1:] for row in within[within["p"].notna()].to_dict("records")]
@@ -189,12 +181,15 @@ def _limits(rows: pd.DataFrame, pairs: pd.DataFrame, tests: int, terms: int) -> 
     if reaches:
         low, high = max(reaches, key=lambda reach: reach[1] - reach[0])
         tests = max(int(pairs["p"].notna().sum()) - terms, tests if terms else 0)
+        least = detectable(rows.iloc[0], low, high, tests, "either")
         yield (
-            "Between two cells on the same deals a difference "
-            f"{_below(detectable(rows.iloc[0], low, high, tests, 'either'))} would have been "
-            f"missed as often (Holm over {counted(tests, 'test')})."
+            f"Between two cells on the same deals, {_found(least, 'a difference')} (Holm over "
+            f"{counted(tests, 'test')})."
         )
 
 
-def _below(least: str) -> str:
-    return f"of less than {least}" if least else "of any size"
+def _found(least: str, effect: str) -> str:
+    """ "a difference of 4.7 points is found 4 times in 5"."""
+    if not least:
+        return f"{effect} is found less than 4 times in 5, whatever its size"
+    return f"{effect} of {least} is found 4 times in 5"

@@ -11,11 +11,10 @@ import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
-from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.formatting import number, percent
 from gauntlet.pipeline.tables.media import sheets
 from gauntlet.pipeline.tables.media.sheets import Column, Row, View
-from gauntlet.pipeline.tables.registry import Part, Results, columns, table
+from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.stats.proportions import clopper_pearson
 
 SIR = "sir"
@@ -57,10 +56,6 @@ def _tied_guesses(row: Row) -> str:
     return f"{number(row['alike'], '.0f')}{'*' if row['blind'] > 0 else ''}"
 
 
-def _foot(part: Part) -> str:
-    return FOOT + BLIND * bool((part.rows["blind"] > 0).any())
-
-
 VIEW = View(
     "Who was named by those who watched",
     (
@@ -75,7 +70,7 @@ VIEW = View(
         Column("from", sheets.decimal("understood", ".0f")),
         Column("alike", _tied_guesses),
     ),
-    _foot,
+    lambda part: f"{FOOT}{BLIND}" if (part.rows["blind"] > 0).any() else FOOT,
 )
 
 
@@ -84,13 +79,13 @@ def watched(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each cell with an observer, on its gap-free deals."""
     log = Folder(results.folder)
     for result in results.cells:
-        matches = {
-            (record.deal, record.rotation): {
-                "guesses": record.plies,
-                **{name: own[0] for name, own in record.measures.items()},
-            }
-            for record in _matches(log, result)
-        }
+        counted, matches = set(result.outcomes.column("match").tolist()), {}
+        for record in log.matches(result.about.stem):
+            if SIR not in record.measures:
+                break
+            if record.match.encode() in counted:
+                values = {name: values[0] for name, values in record.measures.items()}
+                matches[record.deal, record.rotation] = {"guesses": record.plies, **values}
         if matches:  # sums must not depend on the order in which matches ended
             yield _row(result, pd.DataFrame([matches[place] for place in sorted(matches)]))
 
@@ -100,17 +95,6 @@ def indistinguishable(results: Results) -> dict[str, str]:
     rows = results["watched"]
     alike = rows[rows["blind"] > 0].set_index("cell")["alike"]
     return {str(name): INDISTINGUISHABLE.format(alike=count) for name, count in alike.items()}
-
-
-def _matches(log: Folder, result: CellResults) -> Iterator[MatchRecord]:
-    """The cell's matches, if it has an observer."""
-    pending = set(result.outcomes.column("match").tolist())
-    for record in log.matches(result.about.stem):
-        if SIR not in record.measures:
-            return
-        if record.match.encode() in pending:
-            pending.remove(record.match.encode())
-            yield record
 
 
 def _row(result: CellResults, matches: pd.DataFrame) -> dict[str, Any]:

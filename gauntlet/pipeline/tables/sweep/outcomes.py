@@ -43,20 +43,20 @@ OUTCOMES = {
         )
     },
     "score": "mean of 1 a win and 1/2 a draw",
-    "score_low": "lower end of its 95% interval",
-    "score_high": "upper end of its 95% interval",
+    **columns("score_low", "score_high"),
     "ahead": "deals on which the measured side won more matches than the other",
     "behind": "deals on which it won fewer; both of two sides of one size",
 }
 
 
 def _foot(part: Part) -> str:
-    wins = WIN.name in set(part.results["summary"]["measure"])
-    return (
+    text = (
         "moved: all matches, or those that the measured side opened (first), or did not (second). "
         "score: a win 1, a draw 1/2. ahead, behind: deals on which that side won more, or less "
-        f"often, than the other.{' A win rate counts a draw as no win.' * wins}"
+        "often, than the other."
     )
+    wins = WIN.name in set(part.results["summary"]["measure"])
+    return f"{text} A win rate counts a draw as no win." if wins else text
 
 
 VIEW = View(
@@ -157,9 +157,7 @@ MEANS = {
     "deals": "their deals",
     "matches": "how many",
     "mean": "mean of the measure, raw",
-    **columns("low"),
-    "high": "upper end of its 95% interval",
-    **columns("measure"),
+    **columns("low", "high", "measure"),
 }
 SEATS = {
     **columns("cell"),
@@ -203,9 +201,9 @@ def seeds(results: Results) -> Iterator[dict[str, Any]]:
     if isinstance(seed, tuple):
         for result in results.cells:
             deals = result.outcomes.column("deal")
-            own = np.array([seed_of_deal(seed, int(deal))[0] for deal in deals], int)
-            for one in dict.fromkeys(seed):
-                yield {**_mean_row(result, own == one), "seed": one}
+            seed_by_match = np.array([seed_of_deal(seed, int(deal))[0] for deal in deals], int)
+            for value in dict.fromkeys(seed):
+                yield {**_mean_row(result, seed_by_match == value), "seed": value}
 
 
 def _mean_row(result: CellResults, chosen: np.ndarray) -> dict[str, Any]:

@@ -75,13 +75,9 @@ def by_p_value(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(["p_holm", "p"], kind="stable")
 
 
-def _names(row: Row) -> str:
-    return f"{row.name('cell_a')} - {row.name('cell_b')}"
-
-
 def _raw_difference(row: Row) -> str:
     within = within_floor(row.results, row.values)
-    return row.scale.change(row["raw"]) + WITHIN_NOISE * bool(within)
+    return row.scale.change(row["raw"]) + (WITHIN_NOISE if within else "")
 
 
 def _adjusted(part: Part) -> bool:
@@ -107,8 +103,8 @@ def _visible_rows(part: Part) -> list[dict[Hashable, Any]]:
 def _title(part: Part) -> str:
     if part.medium == TERMINAL:
         return ""
-    some = part.medium == PAGE and part.results.cached(pairing).foot
-    return f"{'Cells two by two' if some else 'Every two cells'} on their shared deals"
+    selected = part.medium == PAGE and part.results.cached(pairing).foot
+    return f"{'Cells two by two' if selected else 'Every two cells'} on their shared deals"
 
 
 def _foot(part: Part) -> str:
@@ -139,7 +135,9 @@ def _caption(part: Part) -> str:
 VIEW = View(
     _title,
     (
-        Column("paired on shared deals", _names),
+        Column(
+            "paired on shared deals", lambda row: f"{row.name('cell_a')} - {row.name('cell_b')}"
+        ),
         Column("deals", sheets.count("deals")),
         Column(_side("A"), sheets.count("a_only")),
         Column(_side("B"), sheets.count("b_only")),

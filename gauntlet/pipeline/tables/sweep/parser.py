@@ -7,7 +7,6 @@ each cell's replies are counted by `reply_audit.KINDS`, with what became of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -91,7 +90,7 @@ def _columns(part: Part) -> list[Column]:
 
 def _foot(part: Part) -> str:
     words = [f"{SHORT.get(name, name)}: {MEANINGS[name]}." for name in oddities(part.rows)]
-    return "Of the subject's. " + " ".join(words)
+    return " ".join(["Of the subject's.", *words])
 
 
 READ = View(
@@ -118,19 +117,11 @@ def parser_examples(results: Results) -> Iterator[dict[str, Any]]:
             yield {"cell": name, "kinds": one.label, **row}
 
 
-@dataclass(frozen=True)
-class CellExamples:
-    """A cell's examples on the page."""
-
-    title: str
-    examples: Sequence[Example]
-
-
-def page_examples(results: Results, cells: int) -> list[CellExamples]:
-    """The first cells with examples."""
+def page_examples(results: Results, cells: int) -> Sequence[tuple[str, Sequence[Example]]]:
+    """The first cells with examples, by the cell's name."""
     audited = results.cached(audits).items()
-    found = [CellExamples(results.names[name], own.examples) for name, own in audited]
-    return [one for one in found if one.examples][:cells]
+    examples = [(results.names[name], audit.examples) for name, audit in audited if audit.examples]
+    return examples[:cells]
 
 
 def opening(reply: str, most: int = 60) -> str:

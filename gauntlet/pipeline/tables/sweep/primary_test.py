@@ -99,18 +99,13 @@ def cell_columns(result: CellResults) -> dict[str, Any]:
             0.0, about.measure.low - base.rate, about.measure.high - base.rate, base.error
         )
         row |= zip(CHANGE, _within((change, *ends), most), strict=True)
-    if result.testable and adjusted is None and _is_counted(about):
+    counts = isinstance(base, Baseline) and base.mean is None  # deals and games won or lost
+    counts = counts and about.wins and not about.clustered and about.test.margin == 0
+    if result.testable and adjusted is None and counts:
         row["p"] = _exact(result, about.test)
     elif result.testable:
         row["p"] = float(p_value(values, bounds, null_value(about), about.test.side, error))
     return row
-
-
-def _is_counted(about: CellInfo) -> bool:
-    """Whether deals are won or lost, and the baseline is a count of games."""
-    base = about.baseline
-    counted = isinstance(base, Baseline) and base.mean is None
-    return counted and about.wins and not about.clustered and about.test.margin == 0
 
 
 def _exact(result: CellResults, test: DeclaredTest) -> float:
@@ -187,7 +182,8 @@ def raw_pair(a: CellResults, b: CellResults, means: DealMeans | None = None) -> 
     else:
         bounds = _difference_bounds(a.about.measure)
         test, (p, _) = "permutation", permutation(x - y, bounds, PERMUTATION_SEED)
-        correlation = _correlation(x, y)
+        varies = len(x) > 1 and x.std() > 0 and y.std() > 0
+        correlation = float(np.corrcoef(x, y)[0, 1]) if varies else np.nan
         ends = ((x - y).mean() if len(x) else np.nan, *limits(x - y, bounds))
     return {
         "cell_a": a.about.name,
@@ -207,25 +203,21 @@ def _difference_bounds(measure: Measure) -> Bounds:
     return measure.low - measure.high, measure.high - measure.low
 
 
-def _within(found: Sequence[Any], bounds: Sequence[Any]) -> Estimate:
+def _within(adjusted: Sequence[Any], bounds: Sequence[Any]) -> Estimate:
     """A luck-adjusted estimate with its limits, cut at bounds that it cannot truly lie beyond."""
-    value, low, high = (min(max(float(one), float(bounds[0])), float(bounds[1])) for one in found)
+    value, low, high = np.clip(np.array(adjusted, float), *bounds).tolist()
     return value, low, high
-
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    varies = len(x) > 1 and x.std() > 0 and y.std() > 0
-    return float(np.corrcoef(x, y)[0, 1]) if varies else np.nan
 
 
 def _adjusted_pair(a: CellResults, b: CellResults) -> dict[str, Any]:
     """Replaces the raw estimate and test if luck-adjusted differences lead."""
-    found = _adjusted_differences(a, b)
-    if found is None:
+    adjusted = _adjusted_differences(a, b)
+    if adjusted is None:
         return {}
-    differences, error = found
+    differences, error = adjusted
     span = _difference_bounds(a.about.measure)
-    bounds, mean = _reaching(differences, span, _seatings(a, b)), differences.mean()
+    seatings = min(a.about.seats_taken, b.about.seats_taken)
+    bounds, mean = _reaching(differences, span, seatings), differences.mean()
     change = _within((mean, *with_error(mean, *limits(differences, bounds), error)), span)
     p = float(p_value(differences, bounds, 0.0, "either", error))
     return {**dict(zip(DIFFERENCE, change, strict=True)), "test": "adjusted", "p": p}
@@ -245,10 +237,6 @@ def _adjusted_differences(a: CellResults, b: CellResults) -> tuple[np.ndarray, f
     return ours.values[in_a] - theirs.values[in_b], error
 
 
-def _seatings(a: CellResults, b: CellResults) -> int:
-    return min(a.about.seats_taken, b.about.seats_taken)
-
-
 def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
     """A cell's results by deal, luck removed where its estimate has it removed; or the differences
     from another cell's, on the deals of both."""
@@ -257,8 +245,8 @@ def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
         if adjusted is not None:
             return adjusted.values
         return per_deal(outcomes.column("figure"), outcomes.column("deal"))
-    if found := _adjusted_differences(a, b):
-        return found[0]
+    if adjusted_pair := _adjusted_differences(a, b):
+        return adjusted_pair[0]
     (deals, ours), (others, theirs) = a.by_deal(), b.by_deal()
     _, in_a, in_b = np.intersect1d(deals, others, True, return_indices=True)
     differences: np.ndarray = ours[in_a] - theirs[in_b]
@@ -267,9 +255,8 @@ def results_by_deal(a: CellResults, b: CellResults | None = None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Rival:
-    """The strongest control of a cell, the one that it beats least clearly: its mean, the cell's
-    raw difference from it by deal with 95% limits, and the two-sided p-value, 1 if the cell is not
-    ahead.
+    """The strongest control of a cell: its mean, the cell's raw difference from it by deal with 95%
+    limits, and the two-sided p-value, 1 if the cell is not ahead.
 
     A player that ignores the game may beat a baseline by habit, so a claim takes both tests: its
     p-value is the larger one (R. L. Berger (1982), Technometrics 24, 295-300).

@@ -43,25 +43,23 @@ def classify(decision: DecisionRecord) -> list[Verdict]:
     written = any(isinstance(one, TextExchange) for one in decision.asked)
     scored = decision.status if decision.fallback and not written else "ok"
     for at, exchange in enumerate(decision.asked):
-        if isinstance(exchange, TextExchange):
-            for sample, text in enumerate(exchange.texts):
-                ended = finish_status(exchange.detail(sample).finish)
-                replies.append(_classify_text(at, text, next(read), decision.options, ended))
-        else:
+        if not isinstance(exchange, TextExchange):
             unusable = scored in BAD
-            replies.append(Verdict(at, None, (scored,) * unusable, unusable))
+            replies.append(Verdict(at, None, (scored,) if unusable else (), unusable))
+            continue
+        for sample, text in enumerate(exchange.texts):
+            verdict: Any = next(read)
+            kinds = [str(verdict)] if verdict in BAD else []
+            options = decision.options
+            used = isinstance(verdict, int) and 0 <= verdict < len(options)
+            if used and ambiguous(text, options, options[verdict]):
+                kinds.append("ambiguous")
+            if (status := finish_status(exchange.detail(sample).finish)) != "ok":
+                kinds.append(status)
+            if not text.strip():
+                kinds.append("empty")
+            replies.append(Verdict(at, text, tuple(dict.fromkeys(kinds)), verdict in BAD))
     return replies
-
-
-def _classify_text(
-    exchange: int, text: str, verdict: Any, options: Sequence[str], status: Status
-) -> Verdict:
-    unusable = verdict in BAD
-    used = isinstance(verdict, int) and 0 <= verdict < len(options)
-    several = used and ambiguous(text, options, options[verdict])
-    kinds = [str(verdict)] * unusable + ["ambiguous"] * several
-    kinds += [status] * (status != "ok") + ["empty"] * (not text.strip())
-    return Verdict(exchange, text, tuple(dict.fromkeys(kinds)), unusable)
 
 
 def reprompted(decision: DecisionRecord, replies: Sequence[Verdict]) -> bool:
@@ -183,7 +181,7 @@ class Audit:
     @property
     def matches(self) -> list[str]:
         """Those of the examples."""
-        return [one.match for one in self.examples]
+        return [example.match for example in self.examples]
 
     @property
     def examples(self) -> list[Example]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -38,8 +37,9 @@ def write_report(results: Results, draw: bool = True, paper: PaperConfig | None 
     folder = results.folder
     write_samples(results)
     pictures = drawings(results) if draw else {}
-    shown = [own.shown for own in results.cached(record_stats).values()]
-    pages = write_linked(folder, (one for turn in zip_longest(*shown) for one in turn if one))
+    shown = [cell.shown for cell in results.cached(record_stats).values()]
+    records = (record for turn in zip_longest(*shown) for record in turn if record)
+    pages = write_linked(folder, records)
     if draw:
         plot_style.save_png({name: one.wide for name, one in pictures.items()}, folder / "figures")
         for old in (folder / "figures").glob("*.png"):
@@ -67,24 +67,12 @@ def drawings(results: Results) -> dict[str, Drawing]:
 
 def _on_page(figures: Mapping[str, Drawing]) -> list[tuple[str, Drawing]]:
     """The first figures of each kind, with their names."""
-    seen, shown = Counter[str](), []
-    for name, one in figures.items():
-        seen[one.kind] += 1
-        if seen[one.kind] <= ALIKE:
-            shown.append((name, one))
+    kinds, shown = Counter[str](), []
+    for name, drawing in figures.items():
+        kinds[drawing.kind] += 1
+        if kinds[drawing.kind] <= ALIKE:
+            shown.append((name, drawing))
     return shown
-
-
-def _replay(folder: Path, match: str) -> str:
-    """The command that shows a match in full."""
-    return invocation("pipeline.replay", match, "--prompts", "--in", folder)
-
-
-def _link(folder: Path, pages: Mapping[str, str], match: str) -> Markup:
-    """A link to the match's page; the command that writes one for a match without."""
-    if match in pages:
-        return tag("a", f"match {match}, move by move", href=pages[match])
-    return tag("code", _replay(folder, match))
 
 
 def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, str]) -> str:
@@ -92,13 +80,23 @@ def _page(results: Results, figures: Mapping[str, Drawing], pages: Mapping[str, 
     folder, summary = results.folder, results["summary"]
     cells, *other_sheets = (sheet for _, sheet in sheets(results, PAGE))
     drawn = _on_page(figures)
+
+    def replay(match: str) -> str:
+        return invocation("pipeline.replay", match, "--prompts", "--in", folder)
+
+    def link(match: str) -> Markup:
+        """To the match's page; else the command that shows it."""
+        if match in pages:
+            return tag("a", f"match {match}, move by move", href=pages[match])
+        return tag("code", replay(match))
+
     return render(
         TEMPLATE,
         title=run_metadata.title([cell.about.labels for cell in results.cells]),
         folder=folder.name,
         verdict=results.cached(verdict),
-        replay=partial(_replay, folder),
-        link=partial(_link, folder, pages),
+        replay=replay,
+        link=link,
         facts=run_metadata.facts(folder, results.cells, [*results.names.values()]),
         table=cells,
         line=parser.summary_line(results),

@@ -11,7 +11,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.api.settings import listed, prices_for
 from gauntlet.models.exchanges import Exchange, TextExchange
-from gauntlet.pipeline.log.schema import MatchRecord
+from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 
 Cost = Literal["tokens", "money", "seconds"]
 UNITS: Mapping[Cost, str] = {
@@ -26,19 +26,26 @@ Spend = Callable[[MatchRecord, Sequence[int]], Sequence[float]]
 def spending(cost: Cost, description: Mapping[str, Any]) -> Spend:
     """How the matches of a described cell are charged. Players without a model cost nothing.
     Raises UserError for money where a model has no known price."""
-    if cost == "tokens":
-        return _tokens
     if cost == "seconds":
         return _seconds
+    if cost == "tokens":
+        return partial(_spent, lambda decision, _: decision.tokens)
     models = [player.get("model") for player in description["identity"]["players"]]
     named = zip(description["players"], models, strict=True)
-    return partial(_money, [_price(name, model) for name, model in named])
+    prices = [_price(name, model) for name, model in named]
+    return partial(
+        _spent,
+        lambda decision, player: sum(prices[player](_counts(one)) for one in decision.asked),
+    )
 
 
-def _tokens(record: MatchRecord, players: Sequence[int]) -> list[float]:
+def _spent(
+    charge: Callable[[DecisionRecord, int], float], record: MatchRecord, players: Sequence[int]
+) -> list[float]:
+    """charge: what a decision of a player cost."""
     spent = [0.0] * len(players)
     for decision in record.decisions:
-        spent[decision.seat] += decision.tokens
+        spent[decision.seat] += charge(decision, players[decision.seat])
     return spent
 
 
@@ -48,16 +55,6 @@ def _seconds(record: MatchRecord, players: Sequence[int]) -> list[float]:
     times = record.clock.asked if record.clock else ()
     for seat, (began, ended) in zip(seats, times, strict=False):
         spent[seat] += ended - began
-    return spent
-
-
-def _money(
-    prices: Sequence[Callable[[Tokens], float]], record: MatchRecord, players: Sequence[int]
-) -> list[float]:
-    spent = [0.0] * len(players)
-    for decision in record.decisions:
-        price = prices[players[decision.seat]]
-        spent[decision.seat] += sum(price(_counts(one)) for one in decision.asked)
     return spent
 
 

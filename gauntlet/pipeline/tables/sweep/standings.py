@@ -77,10 +77,6 @@ def _by_score(part: Part) -> bool:
     return win_or_score(part.rows["measure"].iloc[0])
 
 
-def _by_measure(part: Part) -> bool:
-    return not _by_score(part)
-
-
 def best_first(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of standings.csv by score where wins are counted, else by the mean of the measure."""
     by = "score" if win_or_score(rows["measure"].iloc[0]) else "mean"
@@ -102,11 +98,11 @@ STANDINGS_VIEW = View(
         Column(
             lambda part: part.results.scale(part.rows.iloc[0].to_dict()).title,
             sheets.mean("mean"),
-            where=_by_measure,
+            where=lambda part: not _by_score(part),
         ),
-        Column("95%", sheets.span("mean_low", "mean_high"), where=_by_measure),
+        Column("95%", sheets.span("mean_low", "mean_high"), where=lambda part: not _by_score(part)),
     ),
-    "Means over all opponents, who are not the same for everybody: nobody meets itself. "
+    "Each player's mean over the others. Nobody meets itself, so opponents differ slightly. "
     "loss: how often the opponents won. 95% intervals by deals.",
     best_first,
     split_by=("game", "measure"),
@@ -219,11 +215,9 @@ def free_for_alls(results: Results) -> list[RoundRobin]:
         if len({*names}) >= FEWEST and result.about.seatings and len(result.outcomes):
             seats = SeatedSides.from_cell(result.about, log.description(result.about), names)
             if seats and all(len(side) == 1 for side in seats.sides[0]):
-                sides = _free_sides(result, seats, log)
-                fair = all(result.about.balanced(number) for number in range(len(names)))
-                fair = fair and not result.unrepeatable
-                players = list(dict.fromkeys(names))
-                about = result.about
+                about, sides = result.about, _free_sides(result, seats, log)
+                fair = all(about.balanced(number) for number in range(len(names)))
+                fair, players = fair and not result.unrepeatable, list(dict.fromkeys(names))
                 robins.append(RoundRobin(about, players, sides, fair, frozenset([about.key]), True))
     return robins
 
@@ -236,32 +230,30 @@ def _free_sides(
     counted = {*result.outcomes.column("match").tolist()}
     for record in log.matches(about.stem):
         if record.match.encode() in counted:
-            own = add_match_score(record.measures, record.returns)[about.measure.name]
+            values = add_match_score(record.measures, record.returns)[about.measure.name]
             won = record.measures[WIN.name]
             draw = float(not any(won) and not any(record.returns))
             members = seats.sides[record.rotation // about.step]
             wins, means = (
-                {side: float(np.mean([each[seat] for seat in held])) for side, held in
-                 members.items()}
-                for each in (won, own)
-            )  # fmt: skip
+                {side: _mean(np.take(each, held)) for side, held in members.items()}
+                for each in (won, values)
+            )
             for one, other, score in seats.pairs(values_of(record, about)):
                 for a, b, x in ((one, other, score), (other, one, 1.0 - score)):
                     row = (record.deal, wins[a], draw, wins[b], x, means[a])
                     rows[a[0], b[0]].append(row)
-    found = {}
+    sides = {}
     for pair in sorted(rows):
         deal, *columns = np.array(sorted(rows[pair])).T  # sums must not depend on the file's order
-        found[pair] = Side(deal.astype(int), dict(zip(MEASURED, columns, strict=True)))
-    return found
+        sides[pair] = Side(deal.astype(int), dict(zip(MEASURED, columns, strict=True)))
+    return sides
 
 
 @table("standings", STANDINGS, [STANDINGS_VIEW], place=32)
 def standings(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each player of a round robin, or of a free-for-all."""
     for robin in (*results.cached(round_robins), *results.cached(free_for_alls)):
-        for name in robin.players:
-            yield _standing_row(robin, name)
+        yield from (_standing_row(robin, name) for name in robin.players)
 
 
 def _standing_row(robin: RoundRobin, player: str) -> dict[str, Any]:
@@ -304,15 +296,10 @@ def _shared(robin: RoundRobin) -> Iterator[dict[str, Any]]:
     for a, b in combinations(robin.players, 2):
         over = robin.others(a, b)
         mine, theirs = (
-            np.mean(
-                # who is before whom in a free-for-all may hang on their two seats alone
-                [
-                    by_deal[player, other]
-                    for other in (robin.others(player) if robin.together else over)
-                ],
-                axis=0,
-            )
-            for player in (a, b)
+            # who is before whom in a free-for-all may hang on their two seats alone
+            np.mean([by_deal[one, other] for other in against], axis=0)
+            for one in (a, b)
+            for against in [robin.others(one) if robin.together else over]
         )
         low, high = map(float, limits(mine - theirs, bounds)) if robin.fair else (np.nan, np.nan)
         yield {

@@ -55,8 +55,8 @@ def verdicts(results: Results) -> dict[str, str]:
     if not stop:
         return {}
     return {
-        c.about.name: UNREPEATABLE if c.unrepeatable else _verdict(stop, c.about)
-        for c in results.cells
+        cell.about.name: UNREPEATABLE if cell.unrepeatable else _verdict(stop, cell.about)
+        for cell in results.cells
     }
 
 

@@ -76,8 +76,7 @@ SUMMARY = {
     "difference_high": "upper end of that interval",
     "control": "the strongest control, always taking one option; empty without controls",
     "control_difference": "the raw mean less that of this control, paired by deal",
-    "control_low": "lower end of its 95% interval",
-    "control_high": "upper end of it",
+    **columns("control_low", "control_high"),
     "test": "the test declared in the config: `two_sided`, `above` or `non_inferior`",
     "p": "its p-value, of the estimate; empty where a rule stopped the sweep, or deals are missing",
     "p_holm": "the larger of this p and that against the strongest control, after Holm's "
@@ -98,10 +97,6 @@ def _adjusted(part: Part) -> bool:
     return bool((part.rows["estimator"] == "adjusted").any())
 
 
-def _only_raw(part: Part) -> bool:
-    return not _adjusted(part)
-
-
 def _heading(part: Part) -> str:
     return heading(row_scales(part.rows))
 
@@ -118,13 +113,8 @@ def _forced(row: Row) -> str:
 
 
 def _speed(row: Row) -> str:
-    return number(row.results.cached(speeds)[row["cell"]], ",.0f")
-
-
-def speeds(results: Results) -> dict[str, float]:
-    """Each cell's decisions per worker-second."""
-    costs = results["costs"]
-    return dict(zip(costs["cell"], costs["decisions_per_s"], strict=True))
+    costs = row.results["costs"].set_index("cell")
+    return number(costs["decisions_per_s"][row["cell"]], ",.0f")
 
 
 def _title(part: Part) -> str:
@@ -133,19 +123,15 @@ def _title(part: Part) -> str:
     return f"{_heading(part).capitalize()} of every cell" if part.medium == PAPER else "Cells"
 
 
-def _foot(part: Part) -> str:
-    return _caption(part) if part.medium == PAPER else "\n".join(_notes(part))
-
-
 def _notes(part: Part) -> Iterator[str]:
     """Explains columns that are easy to misread."""
     rows = part.results["summary"]
     tested = ", ".join(
-        f"{len(cells)} cell{'s' if len(cells) > 1 else ''} of {visible(str(name))}"
+        f"{counted(len(cells), 'cell')} of {visible(str(name))}"
         for name, cells in rows.groupby("experiment")
     )
     yield f"p Holm: {_what_p_tests(part)}, corrected by Holm for all tests of the {tested}."
-    if _only_raw(part) and part.medium == TERMINAL:
+    if part.medium == TERMINAL and not _adjusted(part):
         yield "dec/s: decisions per worker-second."
     if games := list(dict.fromkeys(f"{n:,}" for n in rows["baseline_n"] if n)):
         yield (f"The baseline was measured in {' / '.join(games)} games; the test allows for that.")
@@ -179,7 +165,7 @@ def _caption(part: Part) -> str:
     """The caption of a printed table: n, deals, baseline, intervals, test."""
     rows = part.rows
     games = sorted({f"{n:,}" for n in rows["baseline_n"] if n})
-    points = ", in points" * any(scale.share for scale in row_scales(rows))
+    points = ", in points" if any(scale.share for scale in row_scales(rows)) else ""
     lead = "luck-adjusted estimate" if _adjusted(part) else "mean"
     adjusted = (rows["estimator"] == "adjusted").all()
     exact = "" if adjusted else ", of single wins Fisher's exact test"
@@ -197,7 +183,7 @@ def _caption(part: Part) -> str:
 def deal_range(deals: pd.Series[Any]) -> str:
     """The rows' numbers of deals, in words."""
     least, most = int(deals.min()), int(deals.max())
-    return f"{least:,} to {most:,} deals" if least < most else f"{most:,} deal{'s' * (most > 1)}"
+    return f"{least:,} to {most:,} deals" if least < most else counted(most, "deal")
 
 
 def intervals_note(part: Part) -> str:
@@ -209,26 +195,21 @@ def intervals_note(part: Part) -> str:
         return "Intervals: Student's over deals, or further by Hall's skewness, from 100 deals on."
     single = ", of single wins Clopper and Pearson's" if WIN.name in names else ""
     rest = "; of measures without a range Student's, or further by Hall's skewness"
-    return f"Intervals: Gaffke's over deals{single}{rest * bool(unbounded)}."
+    return f"Intervals: Gaffke's over deals{single}{rest if unbounded else ''}."
 
 
 def _has_baseline(part: Part) -> bool:
     return bool(part.rows["baseline"].notna().any())
 
 
-def _no_baseline(part: Part) -> bool:
-    return not _has_baseline(part)
-
-
-def _tested(part: Part) -> bool:
-    return bool(part.rows["p_holm"].notna().any())
-
-
 def _against(part: Part) -> str:
     """The heading of the differences: from the baseline's player."""
-    shown = set(part.rows["cell"])
-    baselines = [c.about.baseline for c in part.results.cells if c.about.name in shown]
-    names = {one.policy for one in baselines if one}
+    shown = {*part.rows["cell"]}
+    names = {
+        cell.about.baseline.policy
+        for cell in part.results.cells
+        if cell.about.name in shown and cell.about.baseline
+    }
     return f"less {names.pop()}" if len(names) == 1 else "less baseline"
 
 
@@ -236,19 +217,12 @@ def _has_controls(part: Part) -> bool:
     return bool(part.rows["control"].notna().any())
 
 
-CONTROL_COLUMNS = (
-    Column(
-        "less best control",
-        sheets.change("control_difference"),
-        (BRIEF, PAGE, PAPER),
-        _has_controls,
-    ),
-    Column(
-        "95% interval",
-        sheets.change_span("control_low", "control_high"),
-        (BRIEF, PAGE, PAPER),
-        _has_controls,
-    ),
+CONTROL_COLUMNS = tuple(
+    Column(heading, form, (BRIEF, PAGE, PAPER), _has_controls)
+    for heading, form in (
+        ("less best control", sheets.change("control_difference")),
+        ("95% interval", sheets.change_span("control_low", "control_high")),
+    )
 )
 
 
@@ -275,24 +249,24 @@ CELLS = View(
         Column("decisions", sheets.count("decisions"), (TERMINAL, PAGE)),
         Column("forced", _forced, (TERMINAL, PAGE)),
         Column("fallback", sheets.share("fallbacks", "decisions"), (TERMINAL, PAGE)),
-        Column("dec/s", _speed, (TERMINAL,), _only_raw),
+        Column("dec/s", _speed, (TERMINAL,), lambda part: not _adjusted(part)),
         Column("failed", sheets.count("failed"), (PAGE,)),
     ),
-    _foot,
+    lambda part: _caption(part) if part.medium == PAPER else "\n".join(_notes(part)),
 )
 
 
 def _brief_foot(part: Part) -> str:
-    """Which matches count, the test that is performed, and whether luck is removed."""
-    return "\n".join(filter(None, [_waiting_note(part.results), _test_note(part)]))
-
-
-def _test_note(part: Part) -> str:
-    """The test that is performed, and whether luck is removed."""
-    luck_removed = _luck_removed(part.rows)
-    if not _tested(part):
-        return luck_removed.strip()
-    return f"{luck_removed}p Holm: {_what_p_tests(part)}; corrected for all tests of this run."
+    """Which matches count, whether luck is removed, and the test that is performed."""
+    adjusted, cells = int((part.rows["estimator"] == "adjusted").sum()), len(part.rows)
+    notes = []
+    if adjusted == cells:
+        notes.append("Luck is removed.")
+    elif adjusted:
+        notes.append(f"Luck is removed from {adjusted} of {cells} cells; see luck.csv.")
+    if part.rows["p_holm"].notna().any():
+        notes.append(f"p Holm: {_what_p_tests(part)}; corrected for all tests of this run.")
+    return "\n".join(filter(None, (_waiting_note(part.results), " ".join(notes))))
 
 
 def _what_p_tests(part: Part) -> str:
@@ -301,7 +275,7 @@ def _what_p_tests(part: Part) -> str:
         values = {c.about.name: null_value(c.about) for c in part.results.cells}
         nulls = {part.results.scales[cell].mean(values[cell]) for cell in part.rows["cell"]}
         return f"of the mean against {' or '.join(sorted(nulls))}"
-    zeros = " or ".join(ZEROS[one] for one in sorted(set(part.rows["test"])))
+    zeros = " or ".join(ZEROS[test] for test in sorted(set(part.rows["test"])))
     against = _against(part).removeprefix("less ")
     if _has_controls(part):
         return (
@@ -310,21 +284,18 @@ def _what_p_tests(part: Part) -> str:
     return f"of the difference from {against} ({zeros})"
 
 
-def _luck_removed(rows: pd.DataFrame) -> str:
-    """In how many of these cells, as the start of a note; "" if in none."""
-    adjusted = int((rows["estimator"] == "adjusted").sum())
-    if adjusted == len(rows):
-        return "Luck is removed. "
-    return f"Luck is removed from {adjusted} of {len(rows)} cells; see luck.csv. " * bool(adjusted)
-
-
 BRIEF_VIEW = View(
     "",
     (
         Column("cell", _cell, (BRIEF,)),
         Column("deals", sheets.count("deals"), (BRIEF,)),
         Column(_heading, sheets.mean("estimate"), (BRIEF,)),
-        Column("95% interval", sheets.span("ci_low", "ci_high"), (BRIEF,), _no_baseline),
+        Column(
+            "95% interval",
+            sheets.span("ci_low", "ci_high"),
+            (BRIEF,),
+            lambda part: not _has_baseline(part),
+        ),
         Column(_against, sheets.change("difference"), (BRIEF,), _has_baseline),
         Column(
             "95% interval",
@@ -333,7 +304,12 @@ BRIEF_VIEW = View(
             _has_baseline,
         ),
         *CONTROL_COLUMNS,
-        Column("p Holm", sheets.p("p_holm"), (BRIEF,), _tested),
+        Column(
+            "p Holm",
+            sheets.p("p_holm"),
+            (BRIEF,),
+            lambda part: bool(part.rows["p_holm"].notna().any()),
+        ),
     ),
     _brief_foot,
 )
@@ -343,7 +319,25 @@ BRIEF_VIEW = View(
 @table("summary", SUMMARY, [CELLS], place=0)
 def summary(results: Results) -> pd.DataFrame:
     """A row for each cell: its one estimate, compared with its baseline."""
-    rows = [_summary_row(cell) for cell in results.cells]
+    rows = []
+    for result in results.cells:
+        about, outcomes = result.about, result.outcomes
+        counts = ("decisions", "forced", "fallbacks")
+        rows.append(
+            {
+                "cell": about.name,
+                "experiment": about.experiment,
+                **about.labels,
+                **measure_columns(about),
+                **cell_columns(result),
+                "baseline": about.baseline.rate if about.baseline else np.nan,
+                "baseline_n": about.baseline.games if about.baseline else 0,
+                "deals": len(np.unique(outcomes.column("deal"))),
+                "matches": len(outcomes),
+                **{name: outcomes.column(name).sum().item() for name in counts},
+                "failed": result.failed,
+            }
+        )
     warnings = dict(results["diagnostics"].set_index("cell")["warning"])
     frame = pd.DataFrame(rows).reindex(columns=[*SUMMARY])
     strongest = results.cached(rivals)
@@ -351,25 +345,6 @@ def summary(results: Results) -> pd.DataFrame:
     frame[[*CONTROL]] = pd.DataFrame(beside, frame.index, columns=[*CONTROL])
     corrected = family(frame, results.cached(conditions), strongest)[0]
     return frame.assign(p_holm=corrected, warning=frame["cell"].map(warnings))
-
-
-def _summary_row(result: CellResults) -> dict[str, Any]:
-    """A row of summary.csv, without Holm's correction and warnings."""
-    outcomes, about = result.outcomes, result.about
-    counts = ("decisions", "forced", "fallbacks")
-    return {
-        "cell": about.name,
-        "experiment": about.experiment,
-        **about.labels,
-        **measure_columns(about),
-        **cell_columns(result),
-        "baseline": about.baseline.rate if about.baseline else np.nan,
-        "baseline_n": about.baseline.games if about.baseline else 0,
-        "deals": len(np.unique(outcomes.column("deal"))),
-        "matches": len(outcomes),
-        **{name: outcomes.column(name).sum().item() for name in counts},
-        "failed": result.failed,
-    }
 
 
 # --- luck adjustment
@@ -402,21 +377,18 @@ MOST_NAMES = 40
 """More cells than this are not all listed by name."""
 
 
-def _luck_mean(part: Part) -> str:
-    return heading([*part.results.scales.values()])
-
-
 def _luck_title(part: Part) -> str:
-    title = _luck_mean(part)
+    title = heading([*part.results.scales.values()])
     return f"luck-adjusted {'win rates' if title == WIN_RATE else title}"
 
 
 def _luck_foot(part: Part) -> str:
     rows = part.results["luck"]
     judged = rows["estimate"].notna() & (rows["reference"] != luck.CHANCE)
-    foot = [LUCK_FOOT.format(mean=_luck_mean(part))] if judged.any() else []
-    foot += [CHANCE] * bool((rows["reference"] == luck.CHANCE).any())
-    foot += [HABITS] * bool((rows["reference"] == luck.LEARNT).any())
+    mean, references = heading([*part.results.scales.values()]), {*rows["reference"]}
+    foot = [LUCK_FOOT.format(mean=mean)] if judged.any() else []
+    foot += [CHANCE] if luck.CHANCE in references else []
+    foot += [HABITS] if luck.LEARNT in references else []
     for reason, cells in rows.groupby("reason", sort=False):
         names = [part.results.names[name] for name in cells["cell"]]
         foot.append(f"{name_list(names)}: not adjusted, as {reason}.")
@@ -446,7 +418,7 @@ LUCK_VIEW = View(
         Column("raw", sheets.mean("raw")),
         Column("95% interval", sheets.span("raw_low", "raw_high")),
         Column("reference", _reference),
-        Column("worth", lambda row: f"{row['worth']:.1f}" if np.isfinite(row["worth"]) else "-"),
+        Column("worth", sheets.decimal("worth", ".1f")),
     ),
     _luck_foot,
     lambda rows: rows.dropna(subset=["estimate"]),

@@ -180,7 +180,7 @@ class Replies:
         return [(reply, letters) for _, (_, reply, letters) in _earliest(self.first.get(kind, {}))]
 
     def counts(self, kind: Kind) -> Counter[str]:
-        """How often each reply was given."""
+        """How often each reply came."""
         return Counter(reply for reply, _ in self.replies(kind))
 
     @property

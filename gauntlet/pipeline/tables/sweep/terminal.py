@@ -10,18 +10,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gauntlet.common.terminal import WIDTH, WrappedTable, console
+from gauntlet.pipeline.tables import registry
 from gauntlet.pipeline.tables.formatting import Scale, by_scale, percent
-from gauntlet.pipeline.tables.registry import (
-    BRIEF,
-    ROWS,
-    TERMINAL,
-    Part,
-    Results,
-    Sheet,
-    sheets,
-    short_names,
-    tables,
-)
+from gauntlet.pipeline.tables.registry import BRIEF, ROWS, TERMINAL, Part, Results, Sheet
 from gauntlet.pipeline.tables.sweep import parser
 from gauntlet.pipeline.tables.sweep.diagnostics import UNBEATEN
 from gauntlet.pipeline.tables.sweep.summary import BRIEF_VIEW
@@ -41,25 +32,25 @@ def show(results: Results) -> None:
     for paragraph in results.cached(verdict):
         out.print(Text(paragraph, style="bold"))
     brief = Part(results, results["summary"], BRIEF, "summary.csv")
-    for sheet in [*tables()["tournament"].sheets(results, TERMINAL)] or BRIEF_VIEW(brief):
+    for sheet in [*registry.tables()["tournament"].sheets(results, TERMINAL)] or BRIEF_VIEW(brief):
         out.print()
         out.print(sheet_view(sheet))
-    brief_warnings = results["summary"]["warning"].map(_short)
-    for line in first_warnings(results["summary"].assign(warning=brief_warnings), WARNINGS):
+
+    def short(warning: str) -> str:
+        """Without what the verdict says too: that a control is not beaten."""
+        reasons = warning.split("; ")
+        others = [reason for reason in reasons if not reason.startswith(UNBEATEN)]
+        return "; ".join(others or reasons[:1])
+
+    warnings = results["summary"]["warning"].map(short)
+    for line in first_warnings(results["summary"].assign(warning=warnings), WARNINGS):
         out.print(Text(line))
-
-
-def _short(warning: str) -> str:
-    """The warning without what the verdict says too: that a control is not beaten."""
-    reasons = warning.split("; ")
-    others = [one for one in reasons if not one.startswith(UNBEATEN)]
-    return "; ".join(others or reasons[:1])
 
 
 def show_all(results: Results) -> None:
     """Prints every table; below the main one its warnings, and the means as bars."""
     out = console()
-    for table, sheet in sheets(results, TERMINAL):
+    for table, sheet in registry.sheets(results, TERMINAL):
         out.print()
         out.print(sheet_view(sheet))
         if table.name == "summary":
@@ -75,7 +66,7 @@ def warnings(summary: pd.DataFrame) -> list[str]:
     """One line for each cell with a warning."""
     if "warning" not in summary:
         return []
-    rows = zip(short_names(summary), summary["warning"], strict=True)
+    rows = zip(registry.short_names(summary), summary["warning"], strict=True)
     return [f"WARNING {name}: {warning}" for name, warning in rows if warning]
 
 
@@ -106,7 +97,7 @@ def sheet_view(sheet: Sheet) -> RenderableType:
 def bars_view(summary: pd.DataFrame, columns: int = WIDTH) -> RenderableType:
     """The first cells' means with interval and baseline, one axis per measure."""
     plotted = summary.dropna(subset=["raw"])
-    names, lines = short_names(plotted), list[str]()
+    names, lines = registry.short_names(plotted), list[str]()
     plotted = plotted.head(ROWS[TERMINAL])
     left = min(max((LEAST_NAME, *map(len, names[: ROWS[TERMINAL]]))), MOST_NAME)
     width = min(LONGEST, columns - left - 1)

@@ -11,7 +11,6 @@ import numpy as np
 from gauntlet.common.errors import counted
 from gauntlet.pipeline.judging.tournament import evidence, pair_of, sentences, shares
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.tables.media import sheets
 from gauntlet.pipeline.tables.media.sheets import Column, View
 from gauntlet.pipeline.tables.registry import Part, Results, columns, table
@@ -65,41 +64,37 @@ def tournament(results: Results) -> Tournament | None:
 
 def tournament_verdict(results: Results) -> list[str]:
     """What an adaptive sweep found, in sentences; [] for others."""
-    log, own = Folder(results.folder), results.cached(tournament)
-    return [*sentences(log.rule, own, len(log.rounds))] if own else []
+    log, evidence = Folder(results.folder), results.cached(tournament)
+    return [*sentences(log.rule, evidence, len(log.rounds))] if evidence else []
 
 
 @table("tournament", TOURNAMENT, [VIEW], metrics=(), place=4)
 def tournament_rows(results: Results) -> Iterator[dict[str, Any]]:
     """A row for each two players, in order of rating."""
-    if (own := results.cached(tournament)) is None:
+    if (settled := results.cached(tournament)) is None:
         return
     log = Folder(results.folder)
     rule, rounds = log.rule, log.rounds
     cells = {frozenset(pair_of(rule, cell.about)): cell for cell in results.cells}
-    for pair in combinations(own.order, 2):
+    for pair in combinations(settled.order, 2):
         cell = cells[frozenset(pair)]
-        first, second = (rule["players"][one] for one in pair)
+        first, second = (rule["players"][number] for number in pair)
+        x = shares(cell) if pair == pair_of(rule, cell.about) else 1 - shares(cell)
+        low, high = limits(x) if x.size else (np.nan, np.nan)
         yield {
             "experiment": cell.about.experiment,
             "game": cell.about.labels["game"],
             "player_a": first,
             "player_b": second,
-            "rounds": sum(cell.about.key in one.cells for one in rounds),
+            "rounds": sum(cell.about.key in each.cells for each in rounds),
             "matches": len(cell.outcomes),
-            **_figures(cell, pair == pair_of(rule, cell.about)),
-            "p_holm": own.p_values[pair],
-            "verdict": pair_verdict(own, pair),
+            "deals": x.size,
+            "share": x.mean() if x.size else np.nan,
+            "low": low,
+            "high": high,
+            "p_holm": settled.p_values[pair],
+            "verdict": pair_verdict(settled, pair),
         }
-
-
-def _figures(cell: CellResults, first: bool) -> dict[str, float]:
-    """first: whether player A is the measured one."""
-    x = shares(cell) if first else 1 - shares(cell)
-    if not x.size:
-        return {"deals": 0, "share": np.nan, "low": np.nan, "high": np.nan}
-    low, high = limits(x)
-    return {"deals": x.size, "share": x.mean(), "low": low, "high": high}
 
 
 def pair_verdict(tournament: Tournament, pair: Pair) -> str:

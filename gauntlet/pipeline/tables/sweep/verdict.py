@@ -7,7 +7,7 @@ tables. They claim nothing beyond the experiment's tests after Holm's correction
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,20 +66,20 @@ def paragraphs(results: Results) -> Iterator[dict[str, str]]:
     cells = defaultdict[tuple[str, ...], list[CellResults]](list)
     for cell in rest:
         cells[comparison_group(cell.about)].append(cell)
-    groups = {name: _Group(results, own) for name, own in cells.items()}
+    groups = {name: _Group(results, members) for name, members in cells.items()}
     if len(groups) > GROUPS:
         yield {"cells": "all", "verdict": _overview(groups.values())}
         groups = dict(sorted(groups.items(), key=lambda each: not each[1].shown))
     several = len(groups) + len(robins) > 1
-    for group, found in groups.items():
-        name, sentences = " ".join(group[1:]), " ".join(found.sentences())
+    for key, group in groups.items():
+        name, sentences = " ".join(key[1:]), " ".join(group.sentences())
         yield {"cells": name, "verdict": f"{name}: {sentences}" if several else sentences}
 
 
 def _overview(groups: Collection[_Group]) -> str:
     """How many cells of many groups show something; their groups come first."""
-    outcomes = [one for group in groups for one in group.outcomes]
-    better, worse = (sum(one == kind for one in outcomes) for kind in (BETTER, WORSE))
+    outcomes = [shown for group in groups for shown in group.outcomes]
+    better, worse = (outcomes.count(kind) for kind in (BETTER, WORSE))
     of_all = f"Of {len(outcomes):,} cells in {len(groups):,} groups,"
     if not better + worse:
         return f"{of_all} none is shown to do better or worse than the baseline or the other side."
@@ -125,6 +125,21 @@ def outcome(row: pd.Series[Any]) -> str:
     return WORSE if below and row["test"] == "two_sided" else BETTER
 
 
+def outcome_verb(kind: str, test: str, helping: bool, other: str) -> str:
+    """What is shown, or is not: "beat random"."""
+    if test == "non_inferior":
+        return f"keep up with {other}"
+    if kind == WORSE:
+        return "harm the partner" if helping else f"do worse than {other}"
+    return "help the partner" if helping else f"beat {other}"
+
+
+def third_person(verb: str) -> str:
+    """ "beats random"."""
+    first, _, rest = verb.partition(" ")
+    return f"{first}{'es' if first == 'do' else 's'} {rest}"
+
+
 def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: Side) -> str:
     """The effect that a test of an estimate with this 95% interval shows with POWER, in words; ""
     if the measure's range has none."""
@@ -135,19 +150,14 @@ def detectable(row: pd.Series[Any], low: float, high: float, tests: int, side: S
     return scale.difference(least, sign=False)
 
 
-def with_null(results: Results) -> pd.DataFrame:
-    """The rows of summary.csv with the `null` value that each cell is tested against."""
-    nulls = {cell.about.name: null_value(cell.about) for cell in results.cells}
-    return results["summary"].assign(null=results["summary"]["cell"].map(nulls))
-
-
 # --- a round robin
 
 
 def _order(results: Results, robin: RoundRobin) -> str:
     """The players by score, and how many pairings are settled."""
-    rows = best_first(_of_game(results["standings"], robin))
-    own = [cell for cell in results.cells if cell.about.key in robin.cells]
+    rows, cells = (_of_game(results[name], robin) for name in ("standings", "summary"))
+    rows = best_first(rows)
+    players = [cell for cell in results.cells if cell.about.key in robin.cells]
     scores = win_or_score(robin.about.measure.name)
     scale = WINS if scores else results.scale(rows.iloc[0].to_dict())
     places = [
@@ -155,12 +165,11 @@ def _order(results: Results, robin: RoundRobin) -> str:
         for _, row in rows.iterrows()
     ]
     named = ", ".join(places[: 2 * NAMES]) + (", ..." if len(places) > 2 * NAMES else "")
-    cells = _of_game(results["summary"], robin)
-    raw = "raw " * bool((cells["estimator"] == "adjusted").any())  # standings keep the luck
+    raw = "raw " if (cells["estimator"] == "adjusted").any() else ""  # standings keep the luck
     order = f"by {raw}{'score' if scores else scale.title} {named}"
-    if any(cell.partial for cell in own):
+    if any(cell.partial for cell in players):
         return f"{order}. {PARTIAL}"
-    if notes := unrepeatable(results, own):
+    if notes := unrepeatable(results, players):
         return f"{order}. {notes[0]}"
     if not robin.fair:
         return f"{order}. {FIXED}"
@@ -193,20 +202,15 @@ class _Group:
         self._results, self._about = results, cells[0].about
         self._partial = any(cell.partial for cell in cells)
         self._unrepeatable = unrepeatable(results, cells)
-        rows = results.cached(with_null)
-        names = [cell.about.name for cell in cells]
-        self._rows = rows[rows["cell"].isin(names) & (rows["matches"] > 0)]
+        rows = results["summary"]
+        nulls = {cell.about.name: null_value(cell.about) for cell in cells}
+        rows = rows[rows["cell"].isin(nulls) & (rows["matches"] > 0)]
+        self._rows = rows.assign(null=rows["cell"].map(nulls))
         self._compared = self._rows[self._rows["p"].notna()]
-        self._label = self._varying()
-
-    def _varying(self) -> str:
-        """The one label by which the cells differ, or "cell"."""
         labels = ("model", "prompt", "agent")
         varying = [label for label in labels if self._rows[label].nunique() > 1]
-        one_each = len(varying) == 1 and self._rows[varying[0]].is_unique
-        if len(self._rows) == 1:
-            return "cell"
-        return varying[0] if one_each else "cell"
+        single = len(varying) == 1 and self._rows[varying[0]].is_unique
+        self._label = varying[0] if single else "cell"  # by which the cells differ
 
     @cached_property
     def outcomes(self) -> list[str]:
@@ -223,20 +227,21 @@ class _Group:
             yield "No deal is finished yet."
             return
         if rule := self._results.cached(stopped.verdicts):
-            yield from self._stopped(rule)
+            for name in self._rows["cell"].head(2 * NAMES):
+                yield f"{self._results.names[name]}: {rule[name]}."
             return
         if self._compared.empty:
             yield self._means()
         else:
-            yield from self._against()
+            for kind in (BETTER, WORSE, UNREAD, OPEN):
+                chosen = self._compared[[shown == kind for shown in self.outcomes]]
+                if not chosen.empty:
+                    everybody = len(chosen) == len(self._compared)
+                    yield self._against_sentence(kind, chosen, everybody)
         yield from self._unrepeatable
         if self._partial:
             yield PARTIAL
         yield from self._conditions()
-
-    def _stopped(self, rule: Mapping[str, str]) -> Iterator[str]:
-        for name in self._rows["cell"].head(2 * NAMES):
-            yield f"{self._results.names[name]}: {rule[name]}."
 
     def _means(self) -> str:
         """The cells' means where nothing is compared with a baseline."""
@@ -255,13 +260,6 @@ class _Group:
 
     # --- against the baseline
 
-    def _against(self) -> Iterator[str]:
-        for kind in (BETTER, WORSE, UNREAD, OPEN):
-            chosen = self._compared[[one == kind for one in self.outcomes]]
-            if not chosen.empty:
-                everybody = len(chosen) == len(self._compared)
-                yield self._against_sentence(kind, chosen, everybody)
-
     def _outcome(self, row: pd.Series[Any]) -> str:
         shown = outcome(row)
         rival = self._results.cached(rivals).get(row["cell"])
@@ -269,16 +267,21 @@ class _Group:
         return UNREAD if shown != WORSE and unread else shown
 
     def _against_sentence(self, kind: str, rows: pd.DataFrame, everybody: bool) -> str:
-        negative, one = kind in (OPEN, UNREAD), len(rows) == 1
+        negative, single, opponent = kind in (OPEN, UNREAD), len(rows) == 1, self._opponent()
         who = self._who(rows, everybody, negative)
-        if kind == UNREAD and one:
+        if kind == UNREAD and single:
             return self._habit_sentence(rows.iloc[0])
-        if negative:
-            none = everybody and not one
-            shown = "is shown to" if none else f"{'is' if one else 'are'} not shown to"
-            over = f" over {self._opponent()}" * (kind == UNREAD)
-            return f"{who} {shown} {self._aim(kind)} ({self._changes(rows, over)})."
-        return f"{who} {self._verb(kind, one)} ({self._changes(rows)})."
+        verb = outcome_verb(kind, self._about.test.name, self._about.helping, opponent)
+        if kind == UNREAD:
+            verb = "read the game: always taking one option may do as well"
+        over = f" over {opponent}" if kind == UNREAD else ""
+        if not negative:
+            verb = third_person(verb) if single else verb
+        elif everybody and not single:
+            verb = f"is shown to {verb}"
+        else:
+            verb = f"{'is' if single else 'are'} not shown to {verb}"
+        return f"{who} {verb} ({self._changes(rows, over)})."
 
     def _habit_sentence(self, row: pd.Series[Any]) -> str:
         """Of a cell that beats its baseline, but not a control."""
@@ -290,23 +293,6 @@ class _Group:
             f"not clearly a player that always takes the {row['control']} ({lead}, {span}), so no "
             "skill is claimed."
         )
-
-    def _aim(self, kind: str) -> str:
-        """What is not shown."""
-        if kind == UNREAD:
-            return "read the game: always taking one option may do as well"
-        if self._about.test.name == "non_inferior":
-            return f"keep up with {self._opponent()}"
-        return "help the partner" if self._about.helping else f"beat {self._opponent()}"
-
-    def _verb(self, kind: str, singular: bool) -> str:
-        """What is shown."""
-        other, s, worse = self._opponent(), "s" * singular, kind == WORSE
-        if self._about.test.name == "non_inferior":
-            return f"keep{s} up with {other}"
-        if self._about.helping:
-            return f"harm{s} the partner" if worse else f"help{s} the partner"
-        return f"do{'es' * singular} worse than {other}" if worse else f"beat{s} {other}"
 
     def _opponent(self) -> str:
         """The baseline's name, the opponent's, or the other side."""
@@ -327,21 +313,17 @@ class _Group:
         differences = rows["difference"].where(
             rows["baseline"].notna(), rows["estimate"] - rows["null"]
         )
-        words = [scale.change(one) for one in differences]
-        if len(words) > NAMES:
-            low, high = scale.change(differences.min()), scale.change(differences.max())
-            text = f"{low} to {high}{unit}"
-        else:
-            text = f"{_listed(words)}{unit}"
-        if len(words) == 1:
-            text += f", 95% interval {self._reach(rows.iloc[0], scale)}"
-        return text + ", luck removed" * bool((rows["estimator"] == "adjusted").all())
-
-    @staticmethod
-    def _reach(row: pd.Series[Any], scale: Scale) -> str:
-        if np.isnan(row["baseline"]):
-            return scale.reach(row["ci_low"] - row["null"], row["ci_high"] - row["null"])
-        return scale.reach(row["difference_low"], row["difference_high"])
+        text = _listed([*map(scale.change, differences)])
+        if len(rows) > NAMES:
+            text = f"{scale.change(differences.min())} to {scale.change(differences.max())}"
+        text += unit
+        if len(rows) == 1:
+            row = rows.iloc[0]
+            ends = row["difference_low"], row["difference_high"]
+            if np.isnan(row["baseline"]):
+                ends = row["ci_low"] - row["null"], row["ci_high"] - row["null"]
+            text += f", 95% interval {scale.reach(*ends)}"
+        return f"{text}, luck removed" if (rows["estimator"] == "adjusted").all() else text
 
     def _who(self, rows: pd.DataFrame, everybody: bool, negative: bool) -> str:
         """The cells in words. everybody: whether they are all of the group."""
@@ -365,11 +347,10 @@ class _Group:
     def _conditions(self) -> Iterator[str]:
         """What models and prompts change."""
         group = comparison_group(self._about)
-        found = [one for one in self._results.cached(tested) if one.group == group]
-        effects = [effect for one in found for effect in one.effects if not np.isnan(effect.p)]
-        shown = [one for one in effects if one.p_holm < ALPHA and not one.p_control >= ALPHA]
-        for effect in shown[:NAMES]:
-            yield f"{effect.name} {effect.size})."
+        conditions = [each for each in self._results.cached(tested) if each.group == group]
+        effects = [effect for one in conditions for effect in one.effects if not np.isnan(effect.p)]
+        shown = [each for each in effects if each.p_holm < ALPHA and not each.p_control >= ALPHA]
+        yield from (f"{effect.claim}." for effect in shown[:NAMES])
         if len(shown) > NAMES:
             yield f"{len(shown) - NAMES:,} more effects are shown."
         if effects and not shown:
