@@ -26,7 +26,6 @@ from gauntlet.pipeline.tables.commands import labels
 from gauntlet.pipeline.tables.registry import Results
 from gauntlet.pipeline.tables.sweep.diagnostics import (
     ROUNDING,
-    bounds,
     by_rounding,
     sample_matches,
     sensitivity,
@@ -332,9 +331,9 @@ def test_what_counts_as_settled_by_rounding() -> None:
 
 def test_bounds_are_the_worst_and_the_best_that_unsure_matches_can_be() -> None:
     wins, unsure = np.array([1.0, 1.0, 0.0, 0.0]), np.array([True, False, False, True])
-    assert bounds(wins, unsure, WIN) == (0.25, 0.75)
-    assert bounds(wins, np.zeros(4, bool), WIN) == (0.5, 0.5)
-    assert bounds(wins, unsure, Measure("chips")) == (-math.inf, math.inf)
     found = sensitivity(wins, unsure, np.zeros(4, bool), 0, WIN)
+    assert (found["fallback_low"], found["fallback_high"]) == (0.25, 0.75)
+    chips = sensitivity(wins, unsure, np.zeros(4, bool), 0, Measure("chips"))
+    assert (chips["fallback_low"], chips["fallback_high"]) == (-math.inf, math.inf)
     assert (found["fallback_matches"], found["without_fallbacks"]) == (2, 0.5)
     assert (found["close_low"], found["close_high"]) == (0.5, 0.5)
