@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gauntlet.games.capabilities import Measure
 from gauntlet.pipeline.log.beliefs import Belief, MatchBeliefs, read_beliefs
 from gauntlet.pipeline.tables.formatting import amount, number
 from gauntlet.pipeline.tables.media import plot_style, sheets
-from gauntlet.pipeline.tables.media.sheets import Column, Row, View
+from gauntlet.pipeline.tables.media.sheets import Column, Format, Row, View
 from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, table
 from gauntlet.pipeline.tables.sweep.primary_test import interval
 from gauntlet.stats import beliefs as scores
@@ -181,12 +182,8 @@ def _foot(text: str) -> Callable[[Part], str]:
     return foot
 
 
-def _span(name: str) -> Any:
-    def shown(row: Row) -> str:
-        low, high = row[f"{name}_low"], row[f"{name}_high"]
-        return "-" if np.isnan(low) else f"{low:+.4f} to {high:+.4f}"
-
-    return shown
+def _span(name: str) -> Format:
+    return sheets.ends(f"{name}_low", f"{name}_high", partial(sheets.decimal, form="+.4f"))
 
 
 VIEW = View(
@@ -299,7 +296,7 @@ USE = {
 }
 
 
-def _loss(name: str) -> Any:
+def _loss(name: str) -> Format:
     def shown(row: Row) -> str:
         if np.isnan(row[f"{name}_low"]):
             return amount(row[name])

@@ -3,6 +3,7 @@ its decisions were compared with a uniformly random player."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from gauntlet.pipeline.judging.metric_rows import METRIC_COLUMNS, OPTIONS, TRACE
 from gauntlet.pipeline.tables.formatting import percent
 from gauntlet.pipeline.tables.media import plot_style
 from gauntlet.pipeline.tables.media.plot_style import COLOURS, CONTRAST, GROUND
-from gauntlet.pipeline.tables.media.sheets import Column, Format, View, count, decimal, share, text
+from gauntlet.pipeline.tables.media.sheets import Column, View, count, decimal, ends, share, text
 from gauntlet.pipeline.tables.registry import Part, Results, columns, figure, read_table, table
 from gauntlet.stats.regression import Correlation, pearson
 
@@ -68,11 +69,6 @@ def files(results: Results) -> tuple[pd.DataFrame, pd.DataFrame] | None:
     return read(results.folder)
 
 
-def _interval(low: str, high: str) -> Format:
-    ends = [decimal(end, ".2f") if end.startswith("adr") else share(end) for end in (low, high)]
-    return lambda row: " to ".join(end(row) for end in ends)
-
-
 def _title(part: Part) -> str:
     first = part.rows.iloc[0]
     worth, source = percent(first["threshold"], 0), SOURCES[first["values"]]
@@ -87,7 +83,7 @@ WINS = View(
         Column("wins", count("wins")),
         Column("shared", count("shared_wins")),
         Column("win rate", share("win_rate")),
-        Column("95% interval", _interval("win_low", "win_high")),
+        Column("95% interval", ends("win_low", "win_high", share)),
     ),
     "shared: wins that another player had too.",
     lambda rows: rows.drop_duplicates(["key", "player"]),
@@ -99,10 +95,10 @@ DECISIONS = View(
         Column("K", text("options")),
         Column("n", count("decisions")),
         Column("ODHR", share("odhr")),
-        Column("95% interval", _interval("odhr_low", "odhr_high")),
+        Column("95% interval", ends("odhr_low", "odhr_high", share)),
         Column("by chance", share("odhr_chance")),
         Column("ADR", decimal("adr", ".2f")),
-        Column("95% interval", _interval("adr_low", "adr_high")),
+        Column("95% interval", ends("adr_low", "adr_high", partial(decimal, form=".2f"))),
         Column("by chance", decimal("adr_chance", ".2f")),
     ),
     "K: options to choose from; n: decisions. ODHR: share that took a best option. ADR: mean rank "

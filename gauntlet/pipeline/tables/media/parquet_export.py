@@ -23,10 +23,13 @@ from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.results import CellResults
 from gauntlet.pipeline.log.schema import DecisionRecord, MatchRecord
 from gauntlet.pipeline.tables.media.run_metadata import facts
+from gauntlet.pipeline.tables.registry import columns
 
 ROWS = 2000
 """Rows of a row group, which are held in memory."""
 FILES = ("matches.parquet", "decisions.parquet")
+
+LABELS = ("game", "agent", "model", "prompt", "seats")
 
 Columns = Mapping[str, tuple[str, str]]
 """By name the Arrow type and the meaning."""
@@ -36,12 +39,7 @@ MATCH: Columns = {
     "match": ("string", "its id, 16 hex digits"),
     "cell": ("string", "its cell's name"),
     "key": ("string", "its cell's key"),
-    "experiment": ("string", "as in the config"),
-    "game": ("string", "the game, with settings that were swept"),
-    "agent": ("string", "the agent of the subject, the player under study"),
-    "model": ("string", "its model, `none` without one"),
-    "prompt": ("string", "its way of asking, `none` without one"),
-    "seats": ("string", "who sits where"),
+    **{name: ("string", meaning) for name, meaning in columns("experiment", *LABELS).items()},
     "deal": ("int64", "the deal's number, from 0"),
     "rotation": ("int64", "which of the deal's matches: seatings, then further samples"),
     "counted": ("bool", "whether the tables count it: its deal and all before are complete"),

@@ -153,6 +153,12 @@ def change_span(low: str, high: str) -> Format:
     return lambda row: row.scale.reach(row[low], row[high])
 
 
+def ends(low: str, high: str, form: Callable[[str], Format]) -> Format:
+    """An interval in this format; "-" if it is unknown."""
+    first, last = form(low), form(high)
+    return lambda row: "-" if math.isnan(row[low]) else f"{first(row)} to {last(row)}"
+
+
 def p(column: str) -> Format:
     return lambda row: p_value(row[column])
 
