@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from msgspec import Struct
-
 from gauntlet.common.errors import ModelError, Stopped
 
 Finish = Literal[
@@ -145,9 +143,9 @@ class Generate:
     json: bool = False
 
 
-class Detail(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What belongs to one text of a Generation besides its words. Records hold it too, without
-    `returned`; there thoughts may be cut or left out.
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What belongs to one text of a Generation besides its words.
 
     finish: why it ended.
     thoughts: the model's reasoning, kept apart from the text.

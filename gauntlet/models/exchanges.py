@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from msgspec.json import Decoder
 
 from gauntlet.models.base import (
-    PLAIN,
     Detail,
     Dialogue,
     Finish,
@@ -104,6 +103,17 @@ class ScoreExchange(Exchanged, frozen=True, kw_only=True, tag="score", gc=False)
         )
 
 
+class TextDetail(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What is stored of a text's `models.base.Detail`; thoughts may be cut or left out."""
+
+    finish: Finish = "stop"
+    thoughts: str = ""
+    refusal: str = ""
+
+
+PLAIN_TEXT = TextDetail()
+
+
 class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     """A Generate and its Generation.
 
@@ -119,7 +129,7 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     text: str
     others: tuple[str, ...] = ()
     tokens: tuple[Count, Count]
-    details: tuple[Detail, ...] = ()
+    details: tuple[TextDetail, ...] = ()
     thought_tokens: Count = 0
     cached_tokens: Count = 0
 
@@ -127,9 +137,9 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     def texts(self) -> tuple[str, ...]:
         return (self.text, *self.others)
 
-    def detail(self, sample: int) -> Detail:
+    def detail(self, sample: int) -> TextDetail:
         """The detail of one text."""
-        return self.details[sample] if self.details else PLAIN
+        return self.details[sample] if self.details else PLAIN_TEXT
 
     def __post_init__(self) -> None:
         if len(self.others) >= self.n:
@@ -140,7 +150,8 @@ class TextExchange(Exchanged, frozen=True, kw_only=True, tag="text", gc=False):
     def restored(self, statics: Mapping[str, str]) -> tuple[Request, Reply]:
         request = Generate(self.prompt(statics), *self.settings, n=self.n, json=self.json)
         counts = self.thought_tokens, self.cached_tokens
-        return request, Generation(self.text, *self.tokens, self.others, self.details, *counts)
+        details = tuple(Detail(one.finish, one.thoughts, one.refusal) for one in self.details)
+        return request, Generation(self.text, *self.tokens, self.others, details, *counts)
 
 
 Exchange = ScoreExchange | TextExchange

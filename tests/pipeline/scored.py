@@ -23,7 +23,7 @@ class Race:
 
     num_seats: int = 2
 
-    draws: ClassVar[bool] = True
+    draws: ClassVar[bool] = False
 
     def deal(self, rng: np.random.Generator) -> State:
         fields = rng.integers(MOST + 1, size=(self.num_seats, 2)).tolist()

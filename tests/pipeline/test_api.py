@@ -65,7 +65,7 @@ def test_a_capped_sweep_goes_on_from_the_cache(
     assert said.err.count("\n") == 1
     assert "gauntlet: pocket at http://127.0.0.1" in said.err
     assert "the spending cap of 0.012 is reached" in said.err
-    assert "interrupted" in said.out
+    assert "stopped: 2 matches are left" in said.out
     assert "the same command again" not in said.out, "a larger cap is needed"
     assert not (folder / "failed_matches.jsonl").exists()
     paid = served.billed.copy()

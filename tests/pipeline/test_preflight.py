@@ -91,7 +91,7 @@ def test_a_cell_whose_first_matches_fail_alike_is_stopped_and_tried_again_by_the
     )
     (stopped,) = lines(said, "stopped ")
     assert stopped == (
-        "stopped  uno-solo-llm.fake.cloze: its first 3 failed alike; the next run retries"
+        "stopped  uno-solo-llm.fake.cloze: first 3 failed alike; the next run retries"
     )
     assert said.index(failed) < said.index(stopped) < said.index("played 40 of 80 matches")
     assert "played 40 of 80 matches, 3 failed, " in said
@@ -122,7 +122,7 @@ def test_on_a_terminal_each_is_one_row_of_80_columns(
     (stopped,) = {row for row in rows if row.startswith("stopped ")}
     assert max(map(len, (failed, stopped))) <= 80
     assert re.match(r"failed   ….*counterfactual: a prompt of \d+ tokens exceeds the", failed)
-    assert stopped.endswith("counterfactual: its first 5 failed alike; the next run retries")
+    assert stopped.endswith("counterfactual: first 5 failed alike; the next run retries")
     assert any("0/9, 5 failed" in row for row in rows)
 
 

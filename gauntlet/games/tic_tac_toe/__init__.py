@@ -282,8 +282,10 @@ def _results(
         check_known_policy("tic-tac-toe", policy, TOLD)
     rng = np.random.default_rng(seed)
     batches = (min(BATCH, games - first) for first in range(0, games, BATCH))
-    found = [_batch(policies, batch, rng, cells, lines) for batch in batches]
-    return np.asarray(np.sum(found, axis=0))
+    counts = np.zeros(3, np.int64)
+    for batch in batches:
+        counts += _batch(policies, batch, rng, cells, lines)
+    return counts
 
 
 def _batch(

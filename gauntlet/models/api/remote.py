@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from msgspec import structs
-
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.common.sanitize import one_line
 from gauntlet.models.api.dialects import Scorer
@@ -295,4 +293,4 @@ def _stopped(reply: ReplyText, stops: Sequence[str]) -> ReplyText:
         text = text.partition(stop)[0]
     if text == reply.text:
         return reply
-    return ReplyText(text, structs.replace(reply.detail, finish="stop_string"))
+    return ReplyText(text, replace(reply.detail, finish="stop_string"))

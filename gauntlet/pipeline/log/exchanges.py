@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs
-
 from gauntlet.models.base import (
     Detail,
     Dialogue,
@@ -19,7 +17,7 @@ from gauntlet.models.base import (
     Score,
     Scores,
 )
-from gauntlet.models.exchanges import Exchange, ScoreExchange, TextExchange
+from gauntlet.models.exchanges import Exchange, ScoreExchange, TextDetail, TextExchange
 from gauntlet.pipeline.plan.cells import digest
 
 THOUGHTS_MOST = 20_000
@@ -76,9 +74,8 @@ def _written(
     )
 
 
-def _detail(detail: Detail, thoughts: bool) -> Detail:
-    kept = shorten(detail.thoughts) if thoughts else ""
-    return structs.replace(detail, thoughts=kept, returned="")
+def _detail(detail: Detail, thoughts: bool) -> TextDetail:
+    return TextDetail(detail.finish, shorten(detail.thoughts) if thoughts else "", detail.refusal)
 
 
 def shorten(thoughts: str) -> str:

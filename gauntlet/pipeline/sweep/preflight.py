@@ -189,7 +189,7 @@ class Preflight:
             print_line(self._out, f"failed   {name}: {line} (match {task.match})")
         if self.admission.failed(task, kind):
             event("cell stopped", logging.ERROR, cell=task.cell, matches=self._most, error=line)
-            why = f"its first {self._most} failed alike; the next run retries"
+            why = f"first {self._most} failed alike; the next run retries"
             print_line(self._out, f"stopped  {name}: {why}")
             self._settle(task.cell)
 

@@ -11,10 +11,8 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
-
-from msgspec import structs
 
 from gauntlet.models.api.ledger import Tokens
 from gauntlet.models.base import Detail, Dialogue, Finish, Generate, Prompt
@@ -170,13 +168,13 @@ class Dialect(ABC):
         if len(texts) == 1 and counted and 0 < self.limit_of(body) == counted.written:
             text, detail = texts[0]
             if detail.finish == "stop":
-                return [ReplyText(text, structs.replace(detail, finish="length"))]
+                return [ReplyText(text, replace(detail, finish="length"))]
         return texts
 
     def _parted(self, reply: ReplyText) -> ReplyText:
         within, text = thoughts_of(self.thought_tags).split(reply.text)
         thoughts = "\n".join(part for part in (reply.detail.thoughts, within) if part)
-        return ReplyText(text, structs.replace(reply.detail, thoughts=thoughts))
+        return ReplyText(text, replace(reply.detail, thoughts=thoughts))
 
     @abstractmethod
     def _limit_of(self, body: Body) -> int: ...
