@@ -60,7 +60,7 @@ REFUSED = {
     "gauntlet.training.gradient.reinforce --help": ("torch", "local"),
     "gauntlet.papers.reproduce llm_uno --out reproduced": ("torch", "local"),
     "pipeline.plan.__main__ model=fake --hardware 1xcpu": ("torch", "local"),
-    f"{PLAY} model=pocket prompt=cloze tracking=none": ("transformers", "local"),
+    f"{PLAY} model=pocket prompt=cloze tracking=none": ("safetensors", "local"),
     f"{PLAY} launch.workers=2 tracking=none": ("ray", "cluster"),
 }
 SHARDED = "pipeline.run model=pocket model.shards=2 prompt=cloze launch=local deals=2"

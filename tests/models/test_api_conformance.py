@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from gauntlet.common.errors import ModelError, Stopped
 from gauntlet.models.api import retry, sending
@@ -135,7 +134,7 @@ def test_every_reply_is_kept_with_its_end(
         (reply,) = model.answer([WRITE])
         assert model.answer([WRITE]) == [reply], "the same from the cache"
     assert reply.text == text
-    assert structs.replace(reply.detail(), returned="") == detail
+    assert replace(reply.detail(), returned="") == detail
     assert len(seen.bodies) == 1
     path = VENDORS[dialect].stream_path if stream else ""
     assert {path for path, _, _ in seen.requests} == {path or VENDORS[dialect].path}
