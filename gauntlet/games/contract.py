@@ -266,12 +266,12 @@ def figures(game: Game[Any], method: str, values: Any) -> tuple[float, ...]:
 
 
 def are_chances(values: Any, count: int) -> bool:
-    """Whether these are so many probabilities of sum 1."""
+    """Whether these are `count` probabilities that sum to 1."""
     return are_numbers(values, count) and min(values) >= 0 and abs(sum(values) - 1) <= ROUNDING
 
 
 def are_numbers(values: Any, count: int) -> bool:
-    """Whether these are so many numbers. A bool is none: is False a draw or a loss?"""
+    """Whether these are `count` numbers. Bools are refused: False could be a draw or a loss."""
     if isinstance(values, np.ndarray):
         return values.shape == (count,) and values.dtype.kind in "iuf"
     listed = isinstance(values, Sequence) and len(values) == count

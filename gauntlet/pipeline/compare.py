@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from gauntlet.common.errors import UserError
 from gauntlet.common.process import as_process, invocation
 from gauntlet.common.terminal import console
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.results import CellInfo, CellResults
 from gauntlet.pipeline.tables.registry import TERMINAL, Part, Results, cell_names, load_cells
 from gauntlet.pipeline.tables.sweep.claims import CELLS, Pairing, choose_pairs
 from gauntlet.pipeline.tables.sweep.pairs import VIEW, compare_pairs, pairing
@@ -63,9 +64,14 @@ def compare(first: Path, second: Path) -> Results:
         )
     known = {"pairs": pairs, "noise": pd.DataFrame(columns=["cell", "floor"])}
     names = _short_names(first, cells, [first] * len(ours) + [second] * len(theirs))
-    across = [(a.about, b.about) for a in ours for b in theirs]
-    one_game = sum((a.deal_key, a.measure) == (b.deal_key, b.measure) for a, b in across)
-    apart = one_game - sum(a.paired_by == b.paired_by for a, b in across)
+
+    def alike(key: Callable[[CellInfo], Hashable]) -> int:
+        """The pairs across the folders whose cells have the same key."""
+        here, there = (Counter(key(cell.about) for cell in some) for some in (ours, theirs))
+        return sum(count * there[each] for each, count in here.items())
+
+    apart = alike(lambda about: (about.deal_key, about.measure))
+    apart -= alike(lambda about: about.paired_by)
     return Results(
         first, cells, {**known, cell_names: names, pairing: Pairing("all", (), 0, apart)}
     )

@@ -228,6 +228,10 @@ class Adjusted:
     leads: bool = True
 
 
+ORDER_MATTERS = "results may depend on the order of matches"
+"""Why nothing is claimed about cells that are not reproducible."""
+
+
 @dataclass(frozen=True)
 class CellResults:
     """A cell's outcomes on the gap-free prefix of its deals, by deal, then rotation.

@@ -39,6 +39,7 @@ from gauntlet.pipeline.log.failed_matches import LONGEST, reason
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.outcomes import Outcome, calls
 from gauntlet.pipeline.log.records import Log
+from gauntlet.pipeline.log.results import ORDER_MATTERS
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.build import methods_of
 from gauntlet.pipeline.plan.cells import CANONICAL, Cell, Plan, Player, Task
@@ -164,7 +165,7 @@ class Preflight:
             who = f"seat {fault.seat} ({suspects[0].name})"
         why = redact(
             f"not reproducible: {who} decides otherwise when match {first.match} is played again "
-            f"({fault.message}), so results may depend on the order of matches"
+            f"({fault.message}), so {ORDER_MATTERS}"
         )
         shared = [describe(player.agent) for player in suspects] or [describe(cell.game)]
         plain = json.loads(CANONICAL.encode(shared))

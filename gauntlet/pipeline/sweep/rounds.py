@@ -27,7 +27,7 @@ from gauntlet.pipeline.log.events import event
 from gauntlet.pipeline.log.folder import Folder
 from gauntlet.pipeline.log.live import RunStatus
 from gauntlet.pipeline.log.records import Log
-from gauntlet.pipeline.log.results import CellInfo, collect
+from gauntlet.pipeline.log.results import ORDER_MATTERS, CellInfo, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.plan.cells import Plan, Round, Task
 from gauntlet.pipeline.tables.sweep.spending import Spend, spending
@@ -186,7 +186,7 @@ class Rounds:
     def _limit(self) -> str:
         """Why no round follows, though the verdict is open, or ""."""
         if Folder(self.log.folder).unrepeatable:
-            return "results may depend on the order of matches"
+            return ORDER_MATTERS
         budget, outcomes = self.adaptive.budget, self.log.outcomes.values()
         spent = {
             "matches": sum(map(len, outcomes)),

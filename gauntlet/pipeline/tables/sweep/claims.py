@@ -183,10 +183,11 @@ def _positions(keys: Iterable[object]) -> Mapping[object, list[int]]:
 def _lines(abouts: Sequence[CellInfo]) -> Iterator[list[int]]:
     """Each set of two or more comparable cells that differ in one factor only."""
     cells = [factors(about.labels) for about in abouts]
+    groups = [about.paired_by for about in abouts]
     for factor in dict.fromkeys(name for cell in cells for name in cell):
         rest = (
-            (about.paired_by, frozenset(cell.items() - {(factor, cell.get(factor))}))
-            for about, cell in zip(abouts, cells, strict=True)
+            (group, frozenset(cell.items() - {(factor, cell.get(factor))}))
+            for group, cell in zip(groups, cells, strict=True)
         )
         yield from (line for line in _positions(rest).values() if len(line) > 1)
 

@@ -31,7 +31,7 @@ from gauntlet.common.errors import UserError, counted
 from gauntlet.games.capabilities import MATCH_SCORE
 from gauntlet.pipeline.judging import stopping
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellInfo, collect
+from gauntlet.pipeline.log.results import ORDER_MATTERS, CellInfo, collect
 from gauntlet.pipeline.log.schema import MatchRecord
 from gauntlet.pipeline.tables.sweep.spending import Cost, spending
 from gauntlet.stats.chains import parts
@@ -44,8 +44,7 @@ Place = tuple[str, str, int]
 Side = tuple[str, ...]
 """The names of its players, one per seat, sorted."""
 ONE_SIDE = "all seats are on one side, or an older version did not log who sat where"
-UNREPEATABLE = "results may depend on the order of matches"
-"""Why a cell is left out."""
+"""Why a cell is left out, besides ORDER_MATTERS."""
 Meetings = dict[tuple[int, int], Fraction]
 """How often two sides met in each two seats, the alphabetically first side first; a match counts
 once, however many seats they have."""
@@ -195,7 +194,7 @@ def load_contest(
             called = [names.name(description, at) for at in range(len(about.players))]
             seats = SeatedSides.from_cell(about, description, called)
             if seats is None or about.key in unrepeatable:
-                omitted[ONE_SIDE if seats is None else UNREPEATABLE] += 1
+                omitted[ONE_SIDE if seats is None else ORDER_MATTERS] += 1
                 continue
             for match, (deal, one) in seen.items():
                 place = (json.dumps(log.seed), about.deal_key, deal)

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from gauntlet.pipeline.log.folder import Folder
-from gauntlet.pipeline.log.results import CellInfo
+from gauntlet.pipeline.log.results import ORDER_MATTERS, CellInfo
 from gauntlet.pipeline.tables.formatting import Scale, amount
 from gauntlet.pipeline.tables.media.sheets import Column, View, cell_name, count, text
 from gauntlet.pipeline.tables.registry import Results, columns, table
 from gauntlet.pipeline.tables.sweep.controls import rivals
 from gauntlet.pipeline.tables.sweep.primary_test import Rival, unbeaten_control
 
-UNREPEATABLE = "nothing is claimed, as results may depend on the order of matches"
+UNREPEATABLE = f"nothing is claimed, as {ORDER_MATTERS}"
 STOPPED = View(
     lambda part: f"stop={Folder(part.results.folder).stop['rule']}",
     (

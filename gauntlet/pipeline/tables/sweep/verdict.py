@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from gauntlet.common.errors import UserError, counted
 from gauntlet.common.process import invocation
 from gauntlet.games.capabilities import win_or_score
-from gauntlet.pipeline.log.results import CellResults
+from gauntlet.pipeline.log.results import ORDER_MATTERS, CellResults
 from gauntlet.pipeline.tables.formatting import Scale
 from gauntlet.pipeline.tables.media.sheets import WINS
 from gauntlet.pipeline.tables.registry import Results, read_table, table
@@ -41,8 +41,8 @@ FIXED = (
     "much; rotate=true, in games that allow it, plays every deal from every seat."
 )
 UNREPEATABLE = (
-    "Nothing is claimed about {}: a match came out otherwise when it was played again, so results "
-    "may depend on the order of matches."
+    "Nothing is claimed about {}: a match came out otherwise when it was played again, so "
+    f"{ORDER_MATTERS}."
 )
 PARTIAL = "Nothing is tested before all deals and controls are played; the same command goes on."
 BETTER, WORSE, OPEN, UNREAD = "better", "worse", "open", "unread"
